@@ -65,16 +65,14 @@ struct SemanticsEntry {
   /// True if the host issues ops in one fixed order. `op_order` is then that order, and
   /// SimulatorOptions::issue_order may replace it.
   bool has_issue_order = false;
-  /// The largest number of hops in a route that the engine supports; the simulator refuses clusters
-  /// with a longer route.
+  /// The most hops of a route that the engine supports; the simulator refuses longer routes.
   int most_hops;
   /// Makes the fast implementation, for one thread. @param problem  compiled in op_order; outlives
   /// the engine
   std::unique_ptr<Engine> (*make_engine)(const CompiledProblem& problem,
                                          const EngineOptions& options);
   /// True if a LaneProgram (lanes/lane_program.h) of the same compiled problem represents this
-  /// semantics. Batches are then simulated in lanes, and the engine simulates the placements that
-  /// lanes cannot.
+  /// semantics. Lanes then simulate batches, and the engine does the rest.
   bool in_lanes;
 
   /// The plain implementation. Returns the events of a step in the order of service, and an outcome
@@ -113,8 +111,8 @@ inline bool CountsNeighbors(Semantics semantics) {
 ///   or as RequireOpOrder() does
 void RequireIssueOrder(const Graph& graph, std::span<const int> issue_order, Semantics semantics);
 
-/// Returns the order in which an engine needs the ops: `issue_order` unless it is empty, else the
-/// order of the semantics.
+/// Returns the order in which an engine needs the ops: `issue_order` or, if empty, that of the
+/// semantics.
 /// @return [num_ops] op ids   @throws InputError as RequireIssueOrder() does
 std::vector<int> OpOrder(const Graph& graph, std::span<const int> issue_order, Semantics semantics);
 

@@ -186,8 +186,7 @@ class Simulator final : public Evaluator {
     return lane_program_->possible;
   }
 
-  // Divides the batch into blocks of as many placements as there are lanes; each worker takes a run
-  // of blocks.
+  // A block has as many placements as there are lanes; each worker takes a run of blocks.
   void EvaluateAll(const Rows& rows, const Results& results) {
     const bool in_lanes =
         rows.size() > 1 && !results.detail.channels && !results.detail.op_times && HasLanes();
@@ -266,8 +265,7 @@ class Simulator final : public Evaluator {
     worker.moves->SetBase(base.device, results.busy_wanted());
   }
 
-  // Sorts neighbours by the snapshot from which they are simulated, so that those of a block have
-  // nearly the same one.
+  // Sorts neighbours by their snapshots, so that those of a block have nearly the same one.
   void SortBySnapshot(const Neighbors& neighbors) {
     const LaneMoves& lanes = *workers_[0].moves;
     snapshot_of_.resize(neighbors.size());

@@ -27,8 +27,7 @@ struct SimulatorOptions {
   /// True: the step time also includes the gap after the last op or transfer of every server, as in
   /// the published Placeto simulator. Start times do not change.
   bool count_gaps = false;
-  /// False: peaks stay 0 and every placement is feasible. For measuring the cost of counting
-  /// memory.
+  /// False: peaks stay 0, every placement is feasible. For measuring the cost of counting memory.
   bool memory = true;
   /// Threads that share a batch of placements; at least 1. They never change a result.
   int threads = 1;
@@ -39,18 +38,15 @@ struct SimulatorOptions {
   /// issues ops. Empty: by id (IssueOrder(), framework/schedule/issue_order.h). A semantics without
   /// an issue order refuses one.
   std::vector<int> issue_order;
-  /// True: the issue order may be replaced (Evaluator::SetIssueOrder()), where the semantics has
-  /// one.
+  /// True: Evaluator::SetIssueOrder() may replace the order, where the semantics has one.
   bool order_may_change = false;
   /// Largest number of vector lanes that stream semantics may use: 16 (AVX-512) or 8 (AVX2); a
-  /// smaller number means no lanes. The lanes of the processor are detected at run time. Never
-  /// changes a result.
+  /// smaller number means no lanes. The processor is detected at run time. Never changes a result.
   int most_lanes = 16;
 };
 
 /// Makes a simulator for any number of placements. For a problem with Objective::kPeriod it
-/// computes the period instead of a step time (period_engine.h), and of the options it uses only
-/// `threads`.
+/// computes the period instead of a step time (period_engine.h), and only `threads` matters.
 ///
 /// Evaluate() of the simulator throws InputError for a placement of the wrong size, for a group on
 /// a device where it may not run, and for a route that the cluster lacks. A placement that does not

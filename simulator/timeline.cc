@@ -93,8 +93,7 @@ class TraceWriter {
                        {"args", {{"kind", op.kind}, {"id", event.op}, {"ready_ns", event.ready}}}});
   }
 
-  // Adds the transfer, an arrow from its producer (first hop) and one to each first reader (last
-  // hop).
+  // Adds the transfer with an arrow from its producer (first hop) or to first readers (last hop).
   void AddTransfer(const TransferEvent& event) {
     events_.push_back({{"ph", "X"},
                        {"pid", 2},
@@ -114,8 +113,7 @@ class TraceWriter {
     }
     if (event.hop == 0) {
       const OpEvent& producer = EventOf(event.producer);
-      // The arrow begins within the producer's bar: at the end of the bar it would belong to no
-      // bar.
+      // The arrow begins within the producer's bar: at the end it would belong to no bar.
       Arrow(1,
             first_row_[producer.device] + producer.slot,
             std::max(producer.start, producer.finish - 1),

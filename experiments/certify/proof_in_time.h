@@ -12,8 +12,7 @@
 // Branch and bound is skipped if there are more than kMostTreeGroups groups. It proves bounds for
 // one issue order. If searches may choose the order (SimulatorOptions::order_may_change), the step
 // time of each placement is replaced by a bound that holds in every order (PartialBound,
-// framework/bounds/partial_bound.h). The proof then ends with a bound that may be below the
-// optimum.
+// framework/bounds/partial_bound.h). The final bound may then be below the optimum.
 
 #include <functional>
 #include <memory>
@@ -44,11 +43,9 @@ struct ProofTask {
 /// The result of a proof.
 struct Certificate {
   LowerBound bound;
-  /// Objective of a placement that branch and bound found and that is better than the best known
-  /// one. [ns]
+  /// Objective of a placement by branch and bound that is better than the best known one. [ns]
   std::optional<Nanos> better;
-  /// The reason why the proof ended: "the best placement is proven optimal by branch_and_bound",
-  /// "time is up", ...
+  /// Why the proof ended: "time is up", "the best placement is proven optimal by METHOD", ...
   std::string ended;
 };
 

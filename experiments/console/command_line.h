@@ -34,16 +34,15 @@ using Action = std::function<int()>;
 class Command {
  public:
   /// The properties of an argument that was just added. Each function returns the argument itself,
-  /// so that calls can be chained. The message about a refused value names the option, the expected
-  /// values and the given one.
+  /// so that calls can be chained. The message about a refused value names the option and the
+  /// expected and given values.
   class Argument {
    public:
     /// Makes the argument required.
     Argument& Required();
     /// Shows the present value of the target in the help.
     Argument& ShowDefault();
-    /// Sets the name of its value in the help: "FILE.json". The default is TEXT, INT, UINT or
-    /// FLOAT, by the type of the target.
+    /// Names its value in the help: "FILE.json". Default: TEXT, INT, UINT or FLOAT, by the target.
     Argument& Type(const std::string& name);
     /// Requires a number >= 0.
     Argument& NotNegative();
@@ -53,8 +52,7 @@ class Command {
     Argument& Range(int low, int high);
     /// Makes the value optional; if it is left out, it is `value`.
     Argument& ValueOptional(const std::string& value);
-    /// For a list: the option takes one value each time it is given; the next word is another
-    /// argument.
+    /// For a list: takes one value each time; the next word belongs to another argument.
     Argument& OneAtATime();
     /// For a list: splits a value at each `separator`.
     Argument& SplitAt(char separator);
@@ -84,8 +82,7 @@ class Command {
   /// Adds an option without a value: `target` becomes true if it is given.
   void AddFlag(const std::string& names, bool& target, const std::string& help);
 
-  /// Sets the text below the help; commands that are added later inherit it unless they set their
-  /// own.
+  /// Sets the text below the help, also for later commands that do not set their own.
   void Footer(const std::string& text);
   /// Sets the action for a command line that names this command.
   void Does(Action action);
@@ -108,8 +105,8 @@ struct Request {
 };
 
 /// A program's command line. Every command has -h and --help; the program also has --version and
-/// the command `help`: `help graph info` is `graph info --help`. If stdout has a width, helps are
-/// wrapped to it (ViewOfOutput()).
+/// the command `help`: `help graph info` is `graph info --help`. Helps are wrapped to the width of
+/// stdout (ViewOfOutput()).
 class CommandLine {
  public:
   /// @param sentence  describes the program in the help

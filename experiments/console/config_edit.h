@@ -14,10 +14,8 @@ namespace emplace {
 
 /// Writes values from the command line into a config.
 /// @param settings  "key=value" texts, the arguments of --set, which replace or add keys; the key
-///   may be dotted ("budget.seconds", "agents.LABEL.setting": see PathOfLabels()), the value is
-///   YAML
-/// @throws InputError naming --set for a text without "=", an unknown label or a value that is not
-///   YAML
+///   may be dotted ("budget.seconds", "agents.LABEL.setting": PathOfLabels()), the value is YAML
+/// @throws InputError naming --set for a text without "=", an unknown label or invalid YAML
 void ApplySettings(ConfigNode& root, const std::vector<std::string>& settings);
 
 /// Returns the config in a YAML file after ApplySettings().
@@ -36,12 +34,10 @@ std::string PathOfLabels(ConfigNode& root, std::string_view path, const std::str
 /// with a map that is already there. A node that is not a map replaces the value at `path`.
 void SetValues(ConfigNode& root, const std::string& path, const ConfigNode& node);
 
-/// Returns the place of a value without its key: "run.yaml:12:5" of "run.yaml:12:5:
-/// agents.0.cooling".
+/// Returns a value's place without its key: "run.yaml:12:5" of "run.yaml:12:5: agents.0.cooling".
 std::string PlaceOnly(const ConfigNode& node);
 
-/// Returns the place for messages about `key` of a map: the value of the key, or the map if it
-/// lacks the key.
+/// Returns the place for messages about `key` of a map: its value, or the map if it lacks the key.
 ConfigNode PlaceOf(const ConfigNode& map, std::string_view key);
 
 /// Returns the value as one line: [a, {b: c}].

@@ -9,8 +9,7 @@
 namespace emplace {
 
 /// Refuses to overwrite a file that is not empty. Devices and pipes are never refused.
-/// @param choices  the user's options, for the message: "--force overwrites it, -o names another
-///   file"
+/// @param choices  for the message: "--force overwrites it, -o names another file"
 /// @throws InputError naming the file, its content and the choices
 void RequireUnused(const std::filesystem::path& output, const std::string& choices);
 
@@ -21,8 +20,8 @@ void RequireUnused(const std::filesystem::path& output, const std::string& choic
 /// @param settings  "KEY=VALUE" each
 std::string NamePart(const std::vector<std::string>& settings);
 
-/// Returns whether results are the same for all values of this key of a config: `jobs`, `threads`,
-/// `output`, `gpu`, `evaluator`.
+/// Returns whether this key of a config never changes a result: `jobs`, `threads`, `output`, `gpu`,
+/// `evaluator`.
 bool ChangesNoResult(const std::string& key);
 
 }  // namespace emplace

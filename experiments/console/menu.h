@@ -16,8 +16,7 @@ namespace emplace {
 /// relative to the folder of an installed program, else configs/ of the source tree from which this
 /// program was built, else ./configs.
 std::filesystem::path ConfigsFolder();
-/// Sets the folder of the menus, for a package that contains them. Only $EMPLACE_CONFIGS has
-/// precedence.
+/// Sets the folder of a package that contains the menus. Only $EMPLACE_CONFIGS takes precedence.
 void SetConfigsFolder(const std::filesystem::path& folder);
 
 /// One kind of file that can be given by name.
@@ -41,8 +40,7 @@ const Menu& ExpertRulesMenu();  ///< agents/expert_NAME.yaml
 /// Returns the names on the menu, sorted. Empty if the folder does not exist.
 std::vector<std::string> MenuNames(const Menu& menu);
 
-/// Returns whether `text` is a path, not a name: it contains '/' or ends with an extension of the
-/// menu.
+/// Returns whether `text` is a path: it contains '/' or ends with an extension of the menu.
 bool LooksLikePath(const Menu& menu, const std::string& text);
 
 /// Searches a relative path in the current folder, then in `beside`. @return the path found; the
@@ -62,8 +60,8 @@ std::filesystem::path ResolveMenu(const Menu& menu,
 /// @throws InputError for a file there that is not YAML
 std::vector<std::string> ProblemNames();
 
-/// Returns the file of the run config `text`, as ResolveMenu(): a path, a name in the configs
-/// folder, or one of ProblemNames().
+/// Returns the file of the run config `text`, as ResolveMenu(): a path, a name, or one of
+/// ProblemNames().
 std::filesystem::path ResolveRun(const std::string& text, const std::string& where);
 
 /// Returns whether this is a config of `emplace sweep` (with one of the keys base, grid,
@@ -74,13 +72,11 @@ bool IsSweepConfig(const ConfigNode& root);
 /// @throws InputError for a file in papers/ that is not YAML
 std::vector<std::string> SweepNames();
 
-/// Returns the file of the sweep of this name, in sweeps/, else in papers/; nothing if there is
-/// none.
+/// Returns the file of the sweep of this name, in sweeps/ or papers/; nothing if there is none.
 /// @throws InputError for a file in papers/ that is not YAML
 std::optional<std::filesystem::path> FindSweep(const std::string& name);
 
-/// Returns the file of the sweep `text`, as ResolveMenu(): a path, or a name in sweeps/, else in
-/// papers/.
+/// Returns the file of the sweep `text`, as ResolveMenu(): a path, or a name as FindSweep().
 std::filesystem::path ResolveSweep(const std::string& text, const std::string& where);
 
 /// Returns the sentence that `emplace list` shows of a YAML file: its first line without the '#' if

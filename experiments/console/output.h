@@ -60,8 +60,7 @@ int TextWidth(std::string_view text);
 /// @param num_left  number of left-aligned columns; the others are right-aligned
 std::string MarkdownLines(const std::vector<std::vector<std::string>>& lines, size_t num_left);
 
-/// Returns a field of CSV, quoted if necessary; a ' is put before a text that a spreadsheet would
-/// take for a formula.
+/// Returns a field of CSV, quoted if necessary; a ' is put before texts that look like formulas.
 std::string CsvField(const std::string& field);
 
 }  // namespace emplace

@@ -10,11 +10,10 @@ namespace emplace {
 namespace {
 
 using StopClock = std::chrono::steady_clock;
-// Long enough for a policy update on a graph of 80,000 ops: a step that is interrupted has to be
-// repeated from its beginning.
+// Long enough for a policy update on a graph of 80,000 ops: a search that is interrupted within a
+// step must begin from scratch.
 constexpr auto kGrace = std::chrono::seconds(10);
-// `timeout` and batch systems signal a process and then its whole group, which counts as one
-// request.
+// `timeout` and batch systems signal a process and then its group: one request.
 constexpr auto kOnce = std::chrono::milliseconds(500);
 
 std::atomic<StopClock::rep> stop_requested{0};  // time of the request; 0: none

@@ -13,14 +13,13 @@ namespace emplace {
 class StopRequest {
  public:
   /// From now on SIGINT, SIGTERM and SIGHUP request a stop (SIGHUP, the end of the terminal, unless
-  /// it is ignored, as under nohup). SIGPIPE is ignored: if the reader of the output ends, the
-  /// process continues.
+  /// it is ignored, as under nohup). SIGPIPE is ignored: the process continues when the reader of
+  /// its output ends.
   static void CatchSignals();
-  /// Restores the handlers from before CatchSignals() and forgets earlier requests, for a program
-  /// in which a search is only a part.
+  /// Restores the earlier handlers and forgets all requests, for programs that continue after a
+  /// search.
   static void ReleaseSignals();
-  /// From now on any number of signals counts as one request, for a worker process whose supervisor
-  /// ends it.
+  /// From now on any number of signals is one request, for a worker that its supervisor ends.
   static void IgnoreRepeats();
   /// Returns whether a stop was requested.
   static bool requested();

@@ -47,12 +47,10 @@ struct DeviceMap {
 /// Makes the map of a placement.
 /// @param problem       every op is a group of its own
 /// @param device_of_op  [num_ops]
-/// @throws InputError as FindModuleUnits() does, and if the ops of bound units have no device in
-///   common
+/// @throws InputError as FindModuleUnits() does, and if bound units have no device in common
 DeviceMap MakeDeviceMap(const Problem& problem, const std::vector<DeviceIndex>& device_of_op);
 
-/// Returns the differences from the placement, for people: a line per conflict, the one that moves
-/// most time first.
+/// Returns a text for people with a line per conflict, most time moved first.
 std::string FormatConflicts(const DeviceMap& map, const Cluster& cluster);
 
 }  // namespace emplace

@@ -23,8 +23,7 @@ enum class NamingFramework : std::uint8_t { kTensorFlow, kTorch };
 /// Reads the texts of --device-map: "gpu:0=/device:GPU:2" means that gpu:0 is called /device:GPU:2.
 /// @return names by device of the cluster
 /// @throws InputError naming --device-map for a text without '=', an unknown device, a device that
-///   is named twice, or a name that is not a device of the framework (PyTorch: a number, or cpu,
-///   cuda:1, mps, ...)
+///   is named twice, or an invalid name (PyTorch: a number, or cpu, cuda:1, mps, ...)
 std::map<std::string, std::string> ParseDeviceNames(const std::vector<std::string>& texts,
                                                     const Cluster& cluster,
                                                     NamingFramework framework);

@@ -1,12 +1,10 @@
 #pragma once
 
-// Finds the modules of a PyTorch model that can have a device of their own, and the ops that belong
-// to them.
+// Finds the modules of a PyTorch model that can have their own device, and the ops of each.
 //
 // A `device_map` of Hugging Face's accelerate gives devices to modules. Hooks move the inputs of
-// such a module; between two ops of one forward() nothing moves. So that the map works without
-// changes to the model, the modules with a device of their own, the *units*, are chosen from the
-// root down:
+// such a module; between two ops of one forward() nothing moves. So that the map works for the
+// unchanged model, the modules with their own device, the *units*, are chosen from the root down:
 //
 //   - a module without children in the graph is a unit;
 // - a block is a unit: a module in which one of its own ops joins an input with a result from

@@ -70,8 +70,7 @@ std::vector<std::vector<DevicePair>> PairsOfChannels(const Cluster& cluster) {
   return pairs;
 }
 
-// Returns the pairs that a channel serves: "cpu:0 <-> gpu:0-1", "among gpu:0-3", "gpu:2 -> gpu:0;
-// ...".
+// Returns a channel's pairs: "cpu:0 <-> gpu:0-1", "among gpu:0-3", "gpu:2 -> gpu:0; ...".
 std::string PairsText(const Cluster& cluster, const std::vector<DevicePair>& pairs) {
   constexpr size_t kMostParts = 3;
   if (pairs.empty()) return "no route";

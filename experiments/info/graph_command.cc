@@ -178,8 +178,7 @@ int Generate(const GraphOptions& options) {
   return 0;
 }
 
-// Returns the weights of ops without a cluster: roofline times on a device of 10 TFLOP/s and 1 TB/s
-// [s].
+// Returns weights without a cluster: roofline times on a device of 10 TFLOP/s and 1 TB/s [s].
 std::vector<double> NominalWeights(const Graph& graph) {
   std::vector<double> weight;
   for (const Op& op : graph.ops()) {

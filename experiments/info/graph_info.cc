@@ -35,8 +35,7 @@ std::int64_t ElementBytes(const std::string& dtype) {
   return found == kBytes.end() ? 0 : found->second;
 }
 
-// Returns the number of elements, from the shape; without a shape (a scalar, or left out) from the
-// bytes.
+// Returns the number of elements, from the shape or, without one, from the bytes.
 std::int64_t Elements(const Tensor& tensor) {
   if (!tensor.shape.empty()) {
     return std::accumulate(

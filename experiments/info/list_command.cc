@@ -136,8 +136,7 @@ std::string FormatItemsJson(const std::vector<Item>& items) {
   return text + (items.empty() ? "}\n" : "\n}\n");
 }
 
-// Returns the column at which the sentences begin, unless less than half of the line would be left
-// for them.
+// Returns the column at which sentences begin if it leaves them half of the line, else 2.
 int FittingIndent(int indent, int columns) {
   return 2 * indent <= columns ? indent : 2;
 }

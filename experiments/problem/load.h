@@ -21,8 +21,8 @@ namespace emplace {
 std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path, bool strict = false);
 
 /// Warns on stderr if ops name device kinds that do not exist.
-/// @param cluster  its kinds are known, besides classes and the kinds of the configs folder; or
-///   nullptr
+/// @param cluster  may be nullptr; adds its kinds to the classes and the kinds of the configs
+///   folder
 /// @param where    names the graph in messages
 /// @param strict   refuses a graph with warnings, after printing them
 /// @throws InputError
@@ -38,8 +38,7 @@ std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path);
 /// Makes a cluster from a config in memory, likewise.
 std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node);
 
-/// Reads measured costs (framework/cost/FORMAT.md); warns on stderr if the profile that they come
-/// from was interrupted.
+/// Reads measured costs (framework/cost/FORMAT.md); warns on stderr if their profile was cut off.
 /// @throws InputError as ReadCostTable() does
 std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path);
 
@@ -54,8 +53,7 @@ struct LoadedProblem {
   /// The interval of simulated step times of `exact` (FindInterval()).
   StepInterval interval;
 
-  /// Returns the device of each op of `exact` for a placement of the groups, which both problems
-  /// share.
+  /// Returns the device of each op of `exact` for a placement of the groups.
   /// @return [exact->num_ops()]
   std::vector<DeviceIndex> Expand(const Placement& placement) const;
 };

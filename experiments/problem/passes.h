@@ -1,8 +1,8 @@
 #pragma once
 
 // Coarsening passes, as a run config or `emplace graph coarsen` lists them. Each pass merges groups
-// of ops that are placed together; framework/graph/coarsen.h defines the passes. The first pass
-// starts from single ops.
+// of ops that are placed together, beginning with single ops; framework/graph/coarsen.h defines
+// them.
 //
 //   coarsen:
 //     - colocate                            the graph's own labels; always first, listed or not

@@ -32,8 +32,7 @@ std::string PriorityHelp();
 ///   `id` and the semantics has no issue order
 Priority ParsePriority(std::string_view text, std::string_view where, Semantics semantics);
 
-/// Returns the options with the issue order of a priority for a problem; unchanged in a semantics
-/// without issue order.
+/// Returns the options with the issue order of a priority; unchanged without an issue order.
 /// @param given  [num_ops] op ids: the order for Priority::kGiven
 SimulatorOptions WithPriority(SimulatorOptions options,
                               Priority priority,

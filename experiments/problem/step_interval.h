@@ -17,17 +17,14 @@ namespace emplace {
 struct StepInterval {
   PredictionInterval interval;
   std::string source;  ///< "17 held-out placements of rnnlm_h384"; or the reason why there is none
-  /// ResolvedDifference() of the held-out placements of the graph itself; infinite if they are too
-  /// few
+  /// ResolvedDifference() of the held-out placements of the graph itself; infinite: too few
   double resolved = std::numeric_limits<double>::infinity();
 };
 
 /// Returns the interval from the held-out steps of a cost file: those of the graph if they are
-/// enough, else those of all graphs of the file together, which are less informative about this
-/// graph.
+/// enough, else those of all graphs, which are less informative.
 /// @param table  nullptr: no measured costs    @param graph  name of the graph
-/// @param semantics  of the simulated time; held-out steps without a time in these semantics are
-///   ignored
+/// @param semantics  of the simulated time; held-out steps without such a time are ignored
 /// @return an interval without bounds if there is no table, or if it has too few held-out steps
 /// @throws InputError as LogRatio() does
 StepInterval FindInterval(const CostTable* table, const std::string& graph, Semantics semantics);
@@ -36,8 +33,7 @@ StepInterval FindInterval(const CostTable* table, const std::string& graph, Sema
 /// @param where  ends the source: "of these rounds"
 StepInterval MakeInterval(const std::vector<HeldOutStep>& steps, const std::string& where);
 
-/// Returns the range of measured times relative to simulated ones: "-3.2 % .. +4.1 %"; "-" without
-/// bounds.
+/// Returns the range of measured relative to simulated times: "-3.2 % .. +4.1 %"; "-": no bounds.
 std::string FormatRatios(const PredictionInterval& interval);
 /// Returns "[11.9 ms .. 12.9 ms]".
 std::string FormatInterval(const TimeInterval& interval);

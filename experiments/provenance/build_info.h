@@ -8,9 +8,8 @@ namespace emplace {
 
 /// Returns "0.1.0".
 std::string_view Version();
-/// Returns the abbreviated git commit from which this program was built, followed by "-dirty" if
-/// files were changed since; "unknown" if the sources were neither a git checkout nor made by `git
-/// archive`.
+/// Returns the abbreviated git commit of the sources, followed by "-dirty" if files were changed
+/// since; "unknown" if the sources were neither a git checkout nor made by `git archive`.
 std::string_view Commit();
 
 }  // namespace emplace

@@ -21,8 +21,7 @@ struct Provenance {
   void Visit(RecordVisitor& v);
 };
 
-/// Collects the provenance of this process, now. The GPUs are read from the driver's files, so that
-/// CUDA is not loaded.
+/// Collects this process's provenance now. GPUs are read from the driver's files, without CUDA.
 Provenance CollectProvenance();
 
 /// Returns the current time in the format of Provenance::date.

@@ -1,5 +1,4 @@
-// simulator/gpu/gpu_device.h with CUDA, and the entry function of the module
-// (simulator/gpu/gpu_module.h).
+// simulator/gpu/gpu_device.h with CUDA, and the module's entry (simulator/gpu/gpu_module.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -147,8 +146,7 @@ class CudaDevice final : public GpuDevice {
             "asking for shared memory");
       if (launch.arrivals_in_shared) {
         // All shared memory is requested, so that as many blocks run at once as PlanGpuBlocks()
-        // assumes. Otherwise the system divides the memory with the cache, which holds the
-        // arrivals.
+        // assumes; otherwise the cache gets a share, which holds the arrivals.
         Check(cudaFuncSetAttribute(function,
                                    cudaFuncAttributePreferredSharedMemoryCarveout,
                                    cudaSharedmemCarveoutMaxShared),

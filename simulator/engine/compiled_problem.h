@@ -33,8 +33,7 @@ struct CompiledProblem : CompiledGraph {
   /// another device [ns]; empty unless has_cold
   std::vector<Nanos> cold;
   bool has_cold = false;  ///< some kind has a `cold_read`
-  /// Returns the position of the reader that pays this time on device `e`: of the readers there,
-  /// the op of least id.
+  /// Returns the position of the reader that pays this on device `e`: the reader of least id there.
   /// @param device_at  callable: position -> device   @pre some reader is on `e`
   template <class DeviceAt>
   int ColdReader(int item, int e, const DeviceAt& device_at) const {

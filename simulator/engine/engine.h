@@ -50,8 +50,7 @@ struct EngineOptions {
   bool channel_contention = true;
 };
 
-/// Largest number of hops of a route in queue semantics: the key of a transfer has six bits for the
-/// hop.
+/// Most hops of a route in queue semantics: the key of a transfer has six bits for the hop.
 inline constexpr int kQueueMostHops = 63;
 
 /// Makes the engine of queue semantics.
@@ -85,8 +84,7 @@ struct ServerState {
     return best;
   }
   /// Takes the slots of `source` and `destination` that a transfer on `channel` occupies, if any,
-  /// for `wire` [ns]. @return start of the transfer: `earliest`, or the time at which the slots are
-  /// free if that is later [ns]
+  /// for `wire` [ns]. @return its start: `earliest`, or later when the slots are free [ns]
   Nanos Occupy(const CompiledProblem& problem,
                int channel,
                int source,
@@ -102,8 +100,7 @@ struct ServerState {
   std::vector<Nanos> busy;          ///< [num_devices] DeviceOutcome's busy time so far [ns]
 };
 
-/// Prepares the outcome of a run: sizes its vectors as `detail` asks, and clears the fields that
-/// are sums.
+/// Prepares the outcome of a run: sizes its vectors as `detail` asks, and clears the sums.
 void PrepareOutcome(const CompiledProblem& problem, const OutcomeDetail& detail, Outcome& outcome);
 
 /// Completes the outcome of a run: fills in busy times and peaks, and from the peaks the deficits

@@ -1,11 +1,9 @@
 // The fast engine of interference semantics (README.md, "Interference semantics"). One pass over
 // the ops in issue order lists the commands of the step and the order in which each server serves
 // them; it also counts memory, as in stream semantics. Then time advances from event to event. A
-// command starts when it has everything that it needs: all arrivals that it awaits, and its
-// servers.
+// command starts when it has all arrivals that it awaits, and its servers.
 //
-// Slots are not distinguished: a device only counts its free slots, since the choice of a slot
-// changes no time.
+// A device only counts its free slots, since the choice of a slot changes no time.
 
 #include <algorithm>
 #include <bit>
@@ -258,14 +256,13 @@ class InterferenceEngine final : public Engine {
     }
   }
 
-  // Notes that something the command needs is there at `time`, and starts the command if it was the
-  // last.
+  // Notes an arrival or server for the command at `time`; the last one starts the command.
   void Get(int command, Nanos time) {
     Command& c = commands_[command];
     c.ready = std::max(c.ready, time);
     if (--c.missing > 0) return;
-    // The start is an event even if it is now, so that loops over the successors of another command
-    // do not start it.
+    // The start is an event even if it is now, since loops over another command's successors call
+    // this.
     Push(std::max(c.ready, now_), Event::Type::kStart, command);
   }
 

@@ -11,8 +11,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Places arrays one after another: the first time to add up their bytes, the second time to return
-// their addresses.
+// Places arrays one after another: first to add up their bytes, then to set their addresses.
 class Layout {
  public:
   explicit Layout(std::byte* memory) : memory_(memory) {}

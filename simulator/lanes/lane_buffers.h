@@ -36,8 +36,7 @@ class LaneBuffers {
 
   // The results of a lane after a pass to the end.
 
-  /// Returns false if times overflowed. The lane then has no result, and another engine has to
-  /// simulate it.
+  /// Returns false if times overflowed: another engine then has to simulate the placement.
   bool done(int lane) const { return run_.latest[lane] < limit_ && run_.wrong[lane] == 0; }
   Nanos step_time(int lane) const { return taken_[lane] + run_.latest[lane]; }
   /// Busy time of device `d`, if busy times were requested. [ns]

@@ -23,8 +23,7 @@ struct LaneRun {
   bool busy_wanted = false;
   std::uint64_t in_use = 0;  ///< mask of devices: no lane has an op on the others
 
-  // State of each lane before op `begin` and, after the pass, before op `end`. A pass from 0 clears
-  // it first.
+  // State of each lane before op `begin`, after the pass before op `end`. A pass from 0 clears it.
   std::uint32_t* rows = nullptr;          ///< [num_rows, L] arrivals, see LaneProgram
   std::uint32_t* slot_free = nullptr;     ///< [num_slots, L] [ns]
   std::uint32_t* channel_free = nullptr;  ///< [num_channel_rows, L] [ns]

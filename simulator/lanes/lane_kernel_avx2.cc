@@ -1,5 +1,5 @@
-// The AVX2 kernel: 8 placements a pass. The code below the pragma is compiled for AVX2, whatever
-// the rest of the program is compiled for. Headers of other libraries therefore stay above it.
+// The AVX2 kernel: 8 placements a pass. Only the code below the pragma is compiled for AVX2, so
+// headers of other libraries stay above it.
 
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,5 @@
-// The AVX-512 kernel: 16 placements a pass. The code below the pragma is compiled for AVX-512,
-// whatever the rest of the program is compiled for. Headers of other libraries therefore stay above
-// it.
+// The AVX-512 kernel: 16 placements a pass. Only the code below the pragma is compiled for AVX-512,
+// so headers of other libraries stay above it.
 
 #include <cstdint>
 #include <cstring>

@@ -91,8 +91,7 @@ class LaneLastUses {
         const M local = I::Equal(made, DeviceOf(p_.entry_group[entry]));
         last = I::MaxIf(last, local, I::Set(p_.entry_position[entry] + 1));
       }
-      // An alias lives on the device where it is made if the root is received there, else on the
-      // root's own device.
+      // An alias lives where it is made if the root is received there, else on the root's device.
       V lives = home;
       for (int entry = root.entry_begin; entry < root.entry_end && i > shared.item_begin; ++entry) {
         lives = I::Select(I::Equal(made, DeviceOf(p_.entry_group[entry])), made, lives);

@@ -4,8 +4,7 @@
 // beginning. A pass over the base placement saves snapshots of the state at some positions of the
 // issue order. A neighbour differs from the base from the first position at which the device of a
 // moved group matters (LaneProgram::first_effect); its simulation begins at the last snapshot
-// before that position. The tables of the moved groups are patched in the lanes and restored
-// afterwards.
+// before. The tables of moved groups are patched for the lanes, and restored after the pass.
 //
 // Snapshots are also valid for memory, since peaks are counted without resident bytes: the peak of
 // a prefix of the issue order does not depend on them.

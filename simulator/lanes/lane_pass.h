@@ -124,8 +124,7 @@ class LanePass {
   }
 
  private:
-  // Most placements leave out some devices. The branches on this are well predicted, so skipping
-  // those devices saves time.
+  // Most placements leave out some devices; the branches on this are well predicted.
   bool InUse(int d) const { return run_.in_use >> d & 1; }
   int NumDevices() const { return kInRegisters ? kDevices : num_devices_; }
   int NumChunks() const { return rows_.NumChunks(); }
@@ -200,8 +199,7 @@ class LanePass {
     MakeForAll(item);
   }
 
-  // For an item that one group reads outside the producer's group; the producer's group may read it
-  // too.
+  // For an item that one group besides the producer's reads.
   [[gnu::always_inline]] void MakeForOne(const LaneProgram::Item& item) {
     const V to = DeviceOf(item.reader[0]);
     const M crosses = I::NotEqual(to, op_.device);
@@ -410,8 +408,7 @@ class LanePass {
     }
   }
 
-  // For any routes: visits each pair of devices in turn, in the lanes that send from one to the
-  // other.
+  // For any routes: visits each pair of devices in turn, in the lanes that send between them.
   void SendAlongRoutes(const LaneProgram::Item& item, const std::uint64_t* need) {
     const int n = NumDevices();
     Word* done = static_cast<Word*>(run_.broadcast_done);

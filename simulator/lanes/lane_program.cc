@@ -76,8 +76,7 @@ class Compiler {
 
  private:
   // From the latest time so far, an op or a transfer ends at most `step` later. If that time is
-  // below the limit, the new one does not overflow; if it is at or above the limit, the overflow is
-  // noticed.
+  // below the limit, the new one does not overflow; otherwise the overflow is noticed.
   bool SetTimeLimit() {
     out_.step_besides_cost = Largest(p_.gap) + Largest(p_.issue) + Largest(p_.launch) +
                              Largest(p_.wire) + Largest(p_.latency) + Largest(p_.channel_gap);
@@ -275,8 +274,7 @@ class Compiler {
 
   int GroupOfProducer(int item) const { return p_.group_at[p_.items[item].producer]; }
 
-  // Compiles the readers of items by group, and selects the properties of an item that a pass has
-  // to follow.
+  // Compiles the readers of items by group, and selects the rules of an item in a pass.
   void CompileItems() {
     item_at_.assign(p_.num_items, -1);
     releases_at_.resize(p_.num_ops);
@@ -319,8 +317,7 @@ class Compiler {
         }
         continue;
       }
-      // Two readers with a step of their own visit every channel twice, which is too slow in a
-      // matrix.
+      // Separate steps for two readers visit every channel twice: too slow in a matrix.
       if (remote > (out_.matrix ? 1 : LaneProgram::kFewReaders)) {
         to.block = 0;  // CompileOps() sets the block and the rows of readers
       } else {

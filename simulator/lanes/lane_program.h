@@ -5,8 +5,7 @@
 // order; only the devices differ. So everything that depends only on the order is computed here,
 // once:
 //
-// - an op awaits other ops of its own group without looking at devices, since a group is never
-//   split;
+// - an op awaits ops of its own group without a look at devices, since groups are never split;
 // - among the readers of an item only the last one of each group matters;
 // - arrival times are kept in rows that are reused after their last reader has been issued;
 // - times are 32-bit numbers of nanoseconds; a placement whose times do not fit is detected during
@@ -30,8 +29,8 @@ struct LaneProgram {
   /// @param problem  compiled in issue order
   LaneProgram(const CompiledProblem& problem, const EngineOptions& options);
 
-  /// False: some cost, transfer or size is too large for 32 bits, or cold reads occur; no other
-  /// field is set.
+  /// False: some cost, transfer or size is too large for 32 bits, or reads may be cold; the rest is
+  /// not set.
   bool possible = false;
 
   int num_ops = 0, num_groups = 0, num_devices = 0, num_channels = 0, num_slots = 0;
@@ -97,14 +96,12 @@ struct LaneProgram {
   /// The last reader of an item in each group that reads it; by item, then by position.
   std::vector<std::int32_t> entry_group, entry_position;
   /// Items of which an op is the last reader in its group, and therefore perhaps the last reader on
-  /// its device. Buffers that aliases share, and buffers that `own_bytes` already counts, are left
-  /// out.
+  /// its device. Buffers that aliases share, or that `own_bytes` counts, are left out.
   struct Release {
     std::int32_t item, entry;  ///< index into `items`, and of the reader
   };
   std::vector<Release> releases;
-  /// Returns whether a reader has a row of LaneRun::later. With few later readers a loop over them
-  /// is faster.
+  /// Returns whether a reader has a row of LaneRun::later. A loop over few later readers is faster.
   static constexpr bool HasRow(const Item& item, int entry) { return item.entry_end - entry > 3; }
 
   // The machine. Tables by device and by channel are padded for vector loads.

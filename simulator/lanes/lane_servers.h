@@ -77,8 +77,7 @@ class LaneServers {
     }
   }
 
-  /// Returns the time at which the first slot of a device with any number of slots is free, from
-  /// memory.
+  /// Returns the time at which the first slot of a device of any number of slots is free.
   /// @param number  out: the slot, the least one on ties
   V FirstFree(int d, V& number) const {
     int s = p_.slot_begin[d + 1] - 1;

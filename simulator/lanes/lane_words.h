@@ -38,8 +38,7 @@ struct Bytes64 {
   }
 };
 
-/// Rows of words, packed into chunks of 64 bits: for each device the lanes in which a condition
-/// holds.
+/// Rows of words, packed into chunks of 64 bits: per device the lanes in which a condition holds.
 /// @tparam kDevices  the number of devices, or 0: any
 template <class Word, int kDevices>
 struct WordRows {

@@ -74,8 +74,7 @@ class PeriodEvaluator final : public Evaluator {
   }
 
  private:
-  // Calls run(engine, begin, end) for each thread's part of a batch. @param least  approximate
-  // least size of a part
+  // Calls run(engine, begin, end) for each thread's part of a batch. @param least  of a part, about
   template <class Run>
   void ForParts(std::size_t size, std::size_t least, const Run& run) {
     const std::size_t parts = std::min(engines_.size(), (size + least - 1) / least);

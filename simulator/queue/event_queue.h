@@ -12,9 +12,8 @@ namespace emplace {
 
 /// Priority queue of keys, least first. Keys are unique, so the order of pushing never matters.
 ///
-/// An implicit heap with four children per node: half as deep as a binary heap, and the children of
-/// a node are adjacent in memory. The children of key i are at 4 i + 1 .. 4 i + 4. The memory is
-/// kept between runs.
+/// An implicit heap with four children per node: half as deep as a binary heap. The children of key
+/// i are adjacent, at 4 i + 1 .. 4 i + 4. The memory is kept between runs.
 template <class Key>
 class EventHeap {
  public:
@@ -62,13 +61,12 @@ class EventHeap {
 };
 
 /// The part of an EventQueue that is in memory: a radix heap. It suits keys that mostly increase: a
-/// key moves only a few times from one bucket to another, each time with some instructions and no
-/// search.
+/// key moves only a few times from one bucket to another, without a search.
 ///
 /// Bucket b holds the keys whose highest bit that differs from `base_` is bit b (bucket 0 also the
 /// base itself), in any order. So all keys of a bucket are below those of the next one. To remove
-/// the least key, the first bucket is distributed to the ones before it, with its least key as the
-/// new base.
+/// the least key, the first bucket is spread over the ones before it, with its least key as new
+/// base.
 class EventBacklog {
  public:
   using Key = std::int64_t;
@@ -162,7 +160,7 @@ class EventQueue {
   static constexpr Key kNone = EventBacklog::kNone;
   using Backlog = EventBacklog;
 
-  /// Begins with the keys of the backlog. @param backlog  outlives the queue; no other code changes
+  /// Begins with the keys of the backlog. @param backlog  outlives the queue, which alone changes
   /// it
   explicit EventQueue(EventBacklog& backlog) : backlog_(&backlog), limit_(backlog.Bound()) {
     std::fill(keys_, keys_ + kRegisters, Fill(kNone));

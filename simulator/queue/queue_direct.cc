@@ -275,8 +275,7 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
 
     const std::uint64_t here = std::uint64_t{1} << d;
     if constexpr (kSenders == Senders::kPair) {
-      // Transfers to different destinations do not interact, so they may be served in the order of
-      // readers.
+      // Destinations are independent, so they may be served in the order of readers.
       arrivals[d] = finish;
       std::uint64_t served = here;
       int last_item = -1;
@@ -354,8 +353,7 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
 }
 
 // Serves the last copy of the link, ready at `ready`, before the copies that became ready at the
-// same time and have higher ids. The copies exchange their contents: an index keeps its turn on the
-// link.
+// same time and have higher ids. The copies swap: an index keeps its turn on the link.
 // @return arrival of the copy that was the last
 Nanos DirectQueueRun::Reorder(Link& link, Nanos ready, QueueTimes& times) {
   moved_.clear();

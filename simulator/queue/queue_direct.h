@@ -65,8 +65,7 @@ class DirectQueueRun {
            QueueTimes& times,
            ChannelOutcome* channels);
 
-  /// The state of a run that has served some ops, without the devices of ops and without the times
-  /// of served ops.
+  /// The state of a run that has served some ops, without devices of ops and times of served ops.
   struct Snapshot {
     int served = 0;
     std::int64_t moves_left = 0;
@@ -133,8 +132,7 @@ class DirectQueueRun {
   void AddChannels(const std::uint8_t* device,
                    const QueueTimes& times,
                    ChannelOutcome* channels) const;
-  // Adds the copies that share a transfer; until then only the copy to the least destination
-  // exists.
+  // Adds the copies of shared transfers; until then only the one to the least destination exists.
   void AddSharedCopies(const std::uint8_t* device, QueueTimes& times) const;
 
   const CompiledProblem& p_;

@@ -9,8 +9,7 @@
 //                   placements that the direct run does not support.
 //   general, wide   the same with keys of 128 bits, if times do not fit into keys of 64 bits.
 //
-// Each run either gives the exact times or reports that it cannot. Peaks are computed from the
-// times.
+// Each run gives the exact times or reports that it cannot. Peaks follow from the times.
 
 #include <algorithm>
 #include <optional>
@@ -64,8 +63,7 @@ class QueueEngine final : public Engine {
   }
 
  private:
-  // Calls run(channels) after clearing the outcome and the servers. @return its result: whether it
-  // supports the placement
+  // Clears outcome and servers and calls run(channels). @return whether it supports the placement
   template <class Run>
   bool Try(const RunDetail& detail, Outcome& outcome, const Run& run) {
     PrepareOutcome(p_, detail, outcome);

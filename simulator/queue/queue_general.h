@@ -11,8 +11,7 @@
 namespace emplace {
 
 /// Queue semantics with every feature of README.md: ops and hops in one queue. A key is a time and
-/// a rank. The rank identifies the op or hop and, at equal times, sorts as the rest of README.md's
-/// key does:
+/// a rank. The rank identifies the op or hop and sorts as the rest of README.md's key:
 ///
 ///   hop   item, destination, hop          (items are numbered by producer and tensor)
 ///   op    a bit above all that, position

@@ -13,8 +13,7 @@
 
 namespace emplace {
 
-/// Simulates one step and keeps all events. Much slower than an engine: for single steps, not for
-/// searches.
+/// Simulates one step and keeps all events. Much slower than an engine: not for searches.
 /// @param device_of_op  [num_ops]; expand a placement of groups with ExpandPlacement()
 /// @param options       `threads` has no influence
 /// @return events, and the outcome with channels and op times

@@ -49,8 +49,7 @@ class QueueRun {
   }
 
  private:
-  // Returns the number of arrivals that an op awaits: distinct tensors with a producer, and
-  // distinct control inputs.
+  // Returns the number of arrivals that an op awaits: distinct produced tensors and control inputs.
   int CountArrivals(int op) const {
     int count = 0;
     for (int t : graph_.reads(op)) count += graph_.tensor(t).producer >= 0;

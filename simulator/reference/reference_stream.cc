@@ -37,8 +37,7 @@ Timeline SimulateStream(const Problem& problem,
     for (int t : graph.op(v).outputs) arrivals[{v, t, d}] = finish;
     arrivals[{v, kControlTensor, d}] = finish;
 
-    // Each output in the order of ids, each destination in its turn, whether or not its first hop
-    // was shared.
+    // Each output in the order of ids, each destination in its turn, even after a shared first hop.
     const std::vector<Copy> copies = CopiesOf(graph, cluster, device_of_op, v);
     std::map<std::pair<int, int>, const Copy*> turns;  // (tensor, destination)
     for (const Copy& copy : copies) {

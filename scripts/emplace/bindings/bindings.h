@@ -62,8 +62,7 @@ using PlacementArray = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig
 using IntegerMatrix = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntegerVector = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Converts integers of any type, or a list of them, to int64. @throws nb::type_error for other
-/// numbers
+/// Converts integers, or a list of them, to int64. @throws nb::type_error for other numbers
 template <class A>
 A Integers(nb::handle numbers, const char* what) {
   const nb::object numpy = nb::module_::import_("numpy");
@@ -208,8 +207,7 @@ struct PythonTimeline {
 };
 PythonTimeline SimulateTimeline(PythonProblem& problem, nb::handle placement);
 
-/// Returns the placement. @throws InputError if its number of groups is not that of the searched
-/// problem
+/// Returns the placement. @throws InputError if its size is not that of the searched problem
 Placement RequireSize(const PythonProblem& problem, Placement placement);
 
 }  // namespace emplace::python

@@ -45,8 +45,7 @@ void AfterForkInChild() {
   PyGILState_Release(state_at_fork);
 }
 
-// Runs a part of the program without the GIL and with the program's signal handlers, which are
-// removed when it ends.
+// Runs a part of the program without the GIL, and restores the signal handlers afterwards.
 template <class Body>
 auto AsProgram(const Body& body) {
   const nb::gil_scoped_release release;
@@ -72,14 +71,12 @@ int RunArguments(const std::vector<std::string>& arguments) {
 }
 
 // A Python callback as a C++ function; emplace.searches makes its argument. After the callback has
-// thrown, all searches that ask are stopped, and Rethrow() throws its exception to the Python
-// caller.
+// thrown, all searches that ask are stopped, and Rethrow() rethrows its exception.
 class Watch {
  public:
   explicit Watch(std::optional<nb::object> callback) : callback_(std::move(callback)) {}
 
-  // Returns the function; it is empty if there is no callback. Any thread may call it, without the
-  // GIL.
+  // Returns an empty function if there is no callback. Any thread may call it, without the GIL.
   std::function<bool(const SearchMoment&)> function() {
     if (!callback_) return {};
     return [this](const SearchMoment& moment) {
