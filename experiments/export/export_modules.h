@@ -7,11 +7,11 @@
 // unchanged model, the modules with their own device, the *units*, are chosen from the root down:
 //
 //   - a module without children in the graph is a unit;
-// - a block is a unit: a module in which one of its own ops joins an input with a result from
-//   inside, as a residual block adds its input to its output (accelerate's
-//   `no_split_module_classes` lists such modules by hand);
-// - any other module is opened: its children are examined, and its own parameters and buffers are
-//   units under their own names. The root is never a unit.
+//   - a block is a unit: a module in which one of its own ops joins an input with a result from
+//     inside, as a residual block adds its input to its output (accelerate's
+//     `no_split_module_classes` lists such modules by hand);
+//   - any other module is opened: its children are examined, and its own parameters and buffers are
+//     units under their own names. The root is never a unit.
 //
 // An op outside of all units (an own op of the root or of an opened module, or the loss) *follows*
 // another op: a backward op follows its forward op, any other op the first of its inputs that has a

@@ -1,8 +1,8 @@
 # Writes OUTPUT (build_info.cc) from build_info.cc.in with VERSION and the git commit of SOURCE_DIR; the file is
-# touched only when its content changes. Sources without git have the commit that `git archive` has put into commit.txt.
+# written only when its content changes. Sources without git have the commit that `git archive` wrote to commit.txt.
 set(COMMIT "unknown")
 find_program(GIT git)
-if(GIT AND EXISTS ${SOURCE_DIR}/.git)  # not the checkout that an unpacked archive may lie in
+if(GIT AND EXISTS ${SOURCE_DIR}/.git)  # not a checkout around an unpacked archive
   execute_process(
     COMMAND ${GIT} --no-optional-locks -C ${SOURCE_DIR} describe --always --dirty --abbrev=12
       --match=no-tags

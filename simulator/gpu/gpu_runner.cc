@@ -18,9 +18,8 @@ constexpr std::int64_t kMostWarps = 32;
 constexpr std::int64_t kReservedPerBlock = 1024;
 
 constexpr std::int64_t kMostPlacements = 1 << 17;  // in a launch
-constexpr std::int64_t kFewPlacements = 1
-                                        << 15;  // smaller batches are not divided to overlap copies
-constexpr std::int64_t kMostStaging = 1 << 27;  // in a stream's input or output [B]
+constexpr std::int64_t kFewPlacements = 1 << 15;   // least for overlapping copies
+constexpr std::int64_t kMostStaging = 1 << 27;     // in a stream's input or output [B]
 
 std::int64_t Aligned(std::int64_t bytes) {
   return (bytes + 255) / 256 * 256;

@@ -11,6 +11,7 @@ namespace emplace {
 /// Evaluates the second objective by the plain implementation, written for reading (README.md, "The
 /// second objective: pipelined steps"). The objective is the steady-state time between steps when
 /// many steps are in flight, which is the largest load of a device:
+///
 ///   load_d = sum of c(v, d) over the ops on d
 ///          + per tensor read on d and made elsewhere, once: its transfer time into d
 ///          + per tensor made on d and read elsewhere, once: its longest transfer time out of d

@@ -31,8 +31,7 @@ class DirectQueueRun {
   };
   struct alignas(32) OpState {
     Nanos ready, cost;
-    int missing;  // arrivals; after service ~index, where index is the place in the order of
-                  // service
+    int missing;  // arrivals; once served: ~index in the order of service
     int device;
     int edge_begin, edge_end;  // readers of its items, in edges_
   };
