@@ -1,6 +1,6 @@
 #pragma once
 
-// What the coarseners share that merge groups with neighbours in random order.
+// Functions shared by the coarseners that merge groups with neighbours in random order.
 
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace emplace {
 
-/// Mean cost of each group over the devices on which it is allowed. [num_groups] [ns]
+/// Returns the mean cost of each group over its allowed devices. @return [num_groups] [ns]
 std::vector<double> MeanCosts(const Problem& problem);
 
-/// 0 .. n - 1, each order as likely as any other.
+/// Returns a uniformly random permutation of 0 .. n - 1.
 std::vector<int> RandomOrder(int n, Rng& rng);
 
 }  // namespace emplace

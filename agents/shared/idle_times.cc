@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-/// A permutation of the 32-bit numbers without visible order (C. Wellons, "lowbias32").
+/// Hashes a 32-bit number; a permutation (C. Wellons, "lowbias32").
 std::uint32_t Scramble(std::uint32_t number) {
   number = (number ^ (number >> 16)) * 0x7feb352d;
   number = (number ^ (number >> 15)) * 0x846ca68b;
@@ -17,7 +17,7 @@ std::uint32_t Scramble(std::uint32_t number) {
 
 }  // namespace
 
-/// The first gap that starts after `time` and has room for `duration`.
+/// Returns the first gap that starts after `time` and is at least `duration` long.
 int IdleTimes::FirstBehind(int root, Nanos time, Nanos duration) const {
   if (Longest(root) < duration) return kNone;
   const Gap& gap = gaps_[root];
@@ -50,7 +50,7 @@ void IdleTimes::Take(Nanos start, Nanos duration) {
     return;
   }
   path_.clear();
-  std::size_t depth = 0;  // of the gap around `start`
+  std::size_t depth = 0;  // depth of the gap around `start`
   for (int at = root_; at != kNone;) {
     path_.push_back(at);
     const bool starts_before = gaps_[at].start <= start;
@@ -83,14 +83,14 @@ void IdleTimes::RefreshPath() {
   std::for_each(path_.rbegin(), path_.rend(), [this](int at) { Refresh(at); });
 }
 
-/// What refers to the last gap of the path.
+/// Returns the link (of the parent or the root) to the last gap of the path.
 int& IdleTimes::LinkTo(int gap) {
   if (path_.size() == 1) return root_;
   Gap& parent = gaps_[path_[path_.size() - 2]];
   return parent.left == gap ? parent.left : parent.right;
 }
 
-/// The gaps that start before `start`, and the others.
+/// Splits the tree into the gaps that start before `start` and the others.
 std::pair<int, int> IdleTimes::Split(int root, Nanos start) {
   if (root == kNone) return {kNone, kNone};
   Gap& gap = gaps_[root];
@@ -104,7 +104,7 @@ std::pair<int, int> IdleTimes::Split(int root, Nanos start) {
   return {before, others};
 }
 
-/// All gaps of `left` are before those of `right`.
+/// Joins two trees; all gaps of `left` are before those of `right`.
 int IdleTimes::Merge(int left, int right) {
   if (left == kNone || right == kNone) return left == kNone ? right : left;
   const bool left_on_top = gaps_[left].priority > gaps_[right].priority;

@@ -1,6 +1,6 @@
 #pragma once
 
-// When one slot of a device has nothing to do, for list schedules that insert ops between others.
+// Idle intervals of one slot of a device, for list schedules that insert ops between others.
 
 #include <cstdint>
 #include <utility>
@@ -10,21 +10,22 @@
 
 namespace emplace {
 
-/// Disjoint idle intervals, the last of which never ends; at first all time is idle. An interval
-/// that is long enough is found without a look at those before it that are not, so that every call
-/// takes O(log intervals), expected.
+/// Disjoint idle intervals. The last one is unbounded; at first all time is idle. Every call takes
+/// O(log intervals) expected time: the search for an interval that is long enough skips the shorter
+/// ones before it.
 class IdleTimes {
  public:
-  /// Earliest start at or after `ready` of `duration` > 0 of idle time. [ns]
+  /// Returns the earliest start, at or after `ready`, of an idle interval of `duration` > 0. [ns]
   Nanos EarliestStart(Nanos ready, Nanos duration) const;
-  /// Takes [start, start + duration), which must be idle.
+  /// Marks [start, start + duration), which must be idle, as busy.
   void Take(Nanos start, Nanos duration);
-  /// End of the last interval that was taken, 0 before the first: from here on all is idle. [ns]
+  /// Returns the end of the last busy interval, 0 if there is none; all later time is idle. [ns]
   Nanos end() const { return end_; }
 
  private:
-  // The intervals before end() as a treap: a search tree by start, a heap by a scrambled number,
-  // which keeps it as flat as a random tree. Each node knows the longest interval below it.
+  // The intervals before end() as a treap: a search tree by start and a heap by pseudo-random
+  // priority, which keeps the expected depth logarithmic. Each node stores the longest interval of
+  // its subtree.
   struct Gap {
     Nanos start, end, longest;
     std::uint32_t priority;
@@ -42,8 +43,8 @@ class IdleTimes {
   void Insert(Nanos start, Nanos end);
 
   std::vector<Gap> gaps_;
-  std::vector<int> unused_;  // of gaps_
-  std::vector<int> path_;    // from the root to the gap at hand
+  std::vector<int> unused_;  // free entries of gaps_
+  std::vector<int> path_;    // from the root to the current gap
   int root_ = kNone;
   Nanos end_ = 0;
 };

@@ -1,19 +1,19 @@
 #pragma once
 
-// What the list scheduling heuristics (HEFT, CPOP, PEFT, ETF) share: op ranks, when an op's inputs
-// reach a device, and a schedule that grows op by op.
+// Building blocks of the list scheduling heuristics (HEFT, CPOP, PEFT, ETF): op ranks, arrival
+// times of an op's inputs on a device, and a schedule to which ops are added one by one.
 //
-// Communication is that of the classical papers: a message takes its route's time when alone on it,
-// and messages never wait for each other (the simulator is where they do). All that op u sends op v
-// is one message; nothing is sent within a device.
+// Communication follows the classical papers: a message takes the time of its route without other
+// traffic, and messages never wait for each other (in the simulator they do). All data that op u
+// sends to op v is one message. Nothing is sent within a device.
 //
-// Two things the classical papers do not have:
-// - Groups. Ops are scheduled one by one, and the first op of a group that is scheduled fixes the
-//   device of all. Dependencies between two groups may therefore go in both directions.
-// - Free sources: ops without predecessors that cost nothing anywhere (parameters, constants,
-//   inputs). They would tie at time 0 on every device and drag their readers to the first one.
-//   Instead they are ready at time 0 wherever they may run, and are placed with their first
-//   scheduled reader.
+// Two extensions of the classical papers:
+// - Groups. Ops are scheduled one by one, and the first scheduled op of a group fixes the device of
+//   the whole group. Dependencies between two groups may therefore go in both directions.
+// - Free sources: ops without predecessors and without cost on any device (parameters, constants,
+//   inputs). If scheduled like other ops, they would tie at time 0 on every device, go to the first
+//   one, and pull their readers there. Instead they are ready at time 0 on all their allowed
+//   devices, and are placed with their first scheduled reader.
 
 #include <cstdint>
 #include <functional>
@@ -26,10 +26,10 @@
 
 namespace emplace {
 
-/// What an op waits for.
+/// A dependency of an op on a predecessor.
 struct OpInput {
   int op = 0;              ///< predecessor
-  std::int64_t bytes = 0;  ///< distinct tensors it sends, 0 for control alone [B]
+  std::int64_t bytes = 0;  ///< size of the distinct tensors sent, 0 for control only [B]
 };
 
 /// The inputs of each op, `inputs[op]`, in ascending order of predecessors.
@@ -45,8 +45,8 @@ class OpInputs {
   std::vector<OpInput> inputs_;
 };
 
-/// Mean time of a message over the ordered pairs of distinct devices of a mask that have a route:
-/// fixed + per_byte * bytes [ns]. 0 for fewer than two devices.
+/// Mean time of a message over the ordered pairs of distinct devices of a mask that are connected
+/// by a route: fixed + per_byte * bytes [ns]. 0 for fewer than two devices.
 struct MeanCommunication {
   double fixed = 0, per_byte = 0;
   double operator()(std::int64_t bytes) const {
@@ -55,7 +55,7 @@ struct MeanCommunication {
 };
 MeanCommunication ComputeMeanCommunication(const Cluster& cluster, std::uint64_t devices);
 
-/// Mean cost of each op over the devices where its group may run. @return [num_ops] [ns]
+/// Returns the mean cost of each op over the candidate devices of its group. @return [num_ops] [ns]
 std::vector<double> MeanOpCosts(const Problem& problem, std::uint64_t preferred);
 
 /// rank_u(v) = w(v) + max over successors s of (c(v, s) + rank_u(s)), with mean costs w and mean
@@ -72,42 +72,45 @@ std::vector<double> DownwardRanks(const Problem& problem,
                                   const std::vector<double>& cost,
                                   const MeanCommunication& communication);
 
-/// Ops by descending rank, equals (to a thousandth of a nanosecond) in topological order: for
-/// upward ranks a topological order itself.
+/// Returns the ops by descending rank. Ranks that are equal to a thousandth of a nanosecond keep
+/// the topological order. For upward ranks the result is a topological order.
 std::vector<int> OrderByRank(const Graph& graph, const std::vector<double>& rank);
 
 class ListSchedule {
  public:
-  /// @param preferred  devices to use; groups that may run on none of them use all they may run on
+  /// @param preferred  devices to use; a group allowed on none of them may use all its devices
   ListSchedule(const Problem& problem, const OpInputs& inputs, std::uint64_t preferred);
 
   bool IsFreeSource(int op) const { return free_source_[op]; }
   bool IsScheduled(int op) const { return finish_[op] >= 0; }
-  /// Devices the op may go to: its group's, once that is fixed. Never 0.
+  /// Returns the candidate devices of the op, or its group's device once that is fixed. Never 0.
   std::uint64_t CandidatesOf(int op) const;
-  /// Latest arrival of the op's inputs on a device; all its predecessors are scheduled or free.
-  /// [ns]
+  /// Returns the latest arrival of the op's inputs on a device. [ns]
+  /// @pre all predecessors are scheduled or free sources
   Nanos DataReady(int op, int device) const;
-  /// Earliest start at or after `ready`: in any idle interval (insertion), or only behind the last
-  /// op. An op without cost takes no time of the device, and starts at `ready` if inserted.
+  /// Returns the earliest start at or after `ready`: in any idle interval with `insertion`, else
+  /// after the last op of a slot. With insertion, an op without cost starts at `ready` and occupies
+  /// no time of the device. [ns]
   Nanos EarliestStart(int op, int device, Nanos ready, bool insertion) const;
-  /// Fixes start and device of an op, of its group, and of the free sources it reads.
+  /// Sets the start and the device of an op, and the device of its group and of the free sources
+  /// that it reads.
   void Place(int op, int device, Nanos start);
-  /// Places an op, with insertion, on the device d where its finish plus `further` of (op, d) is
-  /// least, of equals the one of least index. The first op of a group decides for all: what the
-  /// others cost on d counts, too.
+  /// Places an op, with insertion, on the device d that minimises its finish time plus `further` of
+  /// (op, d); ties go to the least index. For the first op of a group, the cost of the group's
+  /// other ops on d is added.
   /// @param further  [num_ops, num_devices] [ns]; empty: 0
   void PlaceEarliestFinish(int op, std::span<const Nanos> further = {});
-  /// Device of a group or -1.
+  /// Returns the device of a group, -1 if it is not fixed yet.
   int device_of(int group) const { return device_[group]; }
-  /// Earliest time at which a slot has nothing more to do. [ns]
+  /// Returns the earliest time from which a slot of the device has no more work. [ns]
   Nanos Available(int device) const;
 
   Nanos makespan() const { return makespan_; }
   /// [num_ops], -1: not scheduled [ns]
   const std::vector<Nanos>& start() const { return start_; }
   const std::vector<Nanos>& finish() const { return finish_; }
-  /// The device of every group. One without a scheduled op or reader goes to its first allowed one.
+  /// Returns the device of every group. A group without a scheduled op or reader goes to its first
+  /// candidate device.
   Placement ToPlacement() const;
 
  private:
@@ -124,8 +127,8 @@ class ListSchedule {
   Nanos makespan_ = 0;
 };
 
-/// Calls place(op) for every op that is no free source: repeatedly for the op of highest priority
-/// among those whose predecessors are placed.
+/// Calls place(op) for every op that is not a free source: repeatedly for the op of highest
+/// priority among those whose predecessors are placed.
 /// @throws Interrupted
 void ScheduleReadyOps(const Problem& problem,
                       const OpInputs& inputs,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The neighbourhood of local searches: small random changes of a placement that keep every group on
+// Neighbourhood of the local searches: small random changes of a placement that keep every group on
 // an allowed device.
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-/// How often each kind of move is proposed, relative to the others.
+/// Relative frequencies of the kinds of moves.
 struct MoveConfig {
   double single = 3;
   double swap = 0.5;
@@ -42,19 +42,20 @@ struct MoveConfig {
 /// @throws SettingError for `key` if all weights are 0
 void RequireMoves(const MoveConfig& config, const std::string& key);
 
-/// Neighbours of a placement as lists of moves. Its memory is kept when it is cleared.
+/// Neighbours of a placement as lists of moves. Clear() keeps the memory.
 class MoveLists {
  public:
   void Clear();
-  /// A move of the neighbour that comes next.
+  /// Adds a move to the next neighbour.
   void Add(int group, int device) { moves_.push_back({group, static_cast<DeviceIndex>(device)}); }
-  /// The neighbour has all its moves.
+  /// Completes the next neighbour.
   void End() { begin_.push_back(static_cast<int>(moves_.size())); }
 
   std::size_t size() const { return begin_.size() - 1; }
-  /// @param base  outlives what is returned, as does this
+  /// Returns a view of the neighbours.
+  /// @param base  must outlive the view; so must this object
   Neighbors Of(const Placement& base) const { return {base, begin_, moves_}; }
-  /// Makes the moves of neighbour `i`. @param device  [num_groups]
+  /// Applies the moves of neighbour `i`. @param device  [num_groups]
   void Apply(std::size_t i, std::span<DeviceIndex> device) const;
 
  private:
@@ -62,7 +63,8 @@ class MoveLists {
   std::vector<Move> moves_;
 };
 
-/// A hash of a move. The sum over a set of moves is one of the set, in whatever order they are.
+/// Returns a hash of a move. The sum of the hashes of a set of moves is a hash of the set,
+/// independent of their order.
 std::uint64_t HashOf(const Move& move);
 
 class MoveProposer {
@@ -70,25 +72,25 @@ class MoveProposer {
   /// @throws SettingError for `key` if all weights are 0
   MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key);
 
-  /// False if every group has but one allowed device.
+  /// Returns false if every group has only one allowed device.
   bool any() const { return !movable_.empty(); }
-  /// Moves of one group to another of its allowed devices.
+  /// Returns the number of moves of one group to another of its allowed devices.
   std::int64_t num_single_moves() const { return num_single_moves_; }
 
-  /// Adds a neighbour of `base` to the lists: at least one group moves; any() must be true. A pivot
-  /// group is drawn among those with a choice, and an aim, an allowed device other than its own:
-  /// with probability `toward_neighbors` that of a random neighbour (if it is one), else any
-  /// uniformly. Then
-  /// - single: the pivot moves to the aim;
+  /// Adds a neighbour of `base` to the lists, which differs in at least one group; any() must be
+  /// true. A pivot group is drawn among those with a choice, and a target among its allowed devices
+  /// other than its own: with probability `toward_neighbors` the device of a random neighbour (if
+  /// that is such a device), else any of them uniformly. Then
+  /// - single: the pivot moves to the target;
   /// - swap: the pivot and a random group on another device exchange devices (8 tries, then
   ///   single);
   /// - neighbors: the pivot moves, and up to 8 random neighbours each follow with probability 1/2;
-  /// - block: a run of 2^U groups around the pivot in group_order moves, U uniform up to half of
-  ///   all. Groups that may not run on the aim stay.
+  /// - block: a run of 2^U groups around the pivot in group_order moves, with U uniform and the run
+  ///   at most half of all groups. Groups that are not allowed on the target stay.
   void Propose(Rng& rng, const Placement& base, MoveLists& lists) const;
 
-  /// Adds a neighbour of `base` to the lists: each group with a choice moves to a random other
-  /// allowed device with probability `share`, at least one of them does.
+  /// Adds a neighbour of `base` to the lists: each group with a choice moves to another random
+  /// allowed device with probability `share`. At least one of them moves.
   void Perturb(Rng& rng, double share, const Placement& base, MoveLists& lists) const;
 
  private:

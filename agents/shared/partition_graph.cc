@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-/// Scales so that the sum is about kWeightSum at most; small sums stay as they are.
+/// Scales the values so that their sum is about kWeightSum at most; smaller sums are not scaled.
 std::vector<std::int32_t> Scale(const std::vector<double>& values) {
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   const double factor = sum > kWeightSum ? kWeightSum / sum : 1;
@@ -22,8 +22,8 @@ std::vector<std::int32_t> Scale(const std::vector<double>& values) {
   return scaled;
 }
 
-/// The allowed device that shares the most bytes with `group`, then the least loaded, then the
-/// first.
+/// Returns the candidate device that shares the most bytes with `group`; ties go to the least
+/// loaded device, then to the first.
 int Attract(const Problem& problem,
             int group,
             std::uint64_t candidates,

@@ -14,12 +14,12 @@
 namespace emplace {
 namespace {
 
-constexpr int kMostPins = 50;  // larger items say little about who belongs together
+constexpr int kMostPins = 50;  // larger items say little about clusters
 constexpr double kLeastShrink = 0.95;
-constexpr int kMostDoublings = 7;        // a run of groups that moves together: fewer than 2^7
-constexpr int kProposalsPerLook = 4096;  // at the interrupt
+constexpr int kMostDoublings = 7;        // groups that move together: fewer than 2^7
+constexpr int kProposalsPerLook = 4096;  // between checks of the interrupt
 
-// Energy of totals: see Anneal.
+// The energy described at Anneal().
 class Energy {
  public:
   Energy(const CompiledPeriod& problem, Nanos period)
@@ -50,7 +50,7 @@ class Energy {
   double scale_, memory_ = 0, norm_ = 8;
 };
 
-// One round of clustering. @return [num_groups] label of each group's cluster
+// Runs one round of clustering. @return [num_groups] label of each group's cluster
 std::vector<int> JoinNeighbors(const PeriodLevel& level,
                                std::span<const int> keep_apart,
                                const CoarsenOptions& options,
@@ -59,7 +59,7 @@ std::vector<int> JoinNeighbors(const PeriodLevel& level,
   const CompiledPeriod& p = level.compiled;
   const std::vector<double> own_cost = MeanCosts(problem);
   const double total = std::accumulate(own_cost.begin(), own_cost.end(), 0.0);
-  // Free groups weigh a little, too, so that they do not all join one cluster.
+  // Groups without cost get a small weight, so that they do not all join one cluster.
   const double least = std::max(total, 1.0) / (16.0 * p.num_groups);
   std::vector<double> item_time(p.num_items);
   for (int i = 0; i < p.num_items; ++i) {
@@ -182,7 +182,7 @@ void Anneal(const CompiledPeriod& problem,
   const auto draw = [&](int count) {
     return static_cast<int>(rng() % static_cast<unsigned>(count));
   };
-  // Where a group may go: to a group that it exchanges an item with, or anywhere.
+  // Draws the target of a group: that of a group it exchanges an item with, or any device.
   const auto draw_aim = [&](int group) {
     const int made = p.made_begin[group + 1] - p.made_begin[group];
     const int degree = p.degree(group);
@@ -219,12 +219,12 @@ void Anneal(const CompiledPeriod& problem,
     const auto aim = static_cast<DeviceIndex>(draw_aim(group));
     moves.assign(1, {group, aim});
     const int kind = draw(12);
-    if (kind < 2) {  // in exchange for another group
+    if (kind < 2) {  // swap with another group
       const int other = movable[draw(static_cast<int>(movable.size()))];
       if (state.device()[other] == aim && p.problem.allowed(other, from)) {
         moves.push_back({other, from});
       }
-    } else if (kind == 2) {  // with those behind it, or before it, in topological order
+    } else if (kind == 2) {  // move with the groups after or before it in topological order
       const int step = draw(2) == 0 ? 1 : -1;
       const int end = position[group] + step * (1 << draw(kMostDoublings));
       for (int i = position[group] + step; i != end && i >= 0 && i < p.num_groups; i += step) {

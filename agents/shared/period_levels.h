@@ -1,9 +1,9 @@
 #pragma once
 
-// Pieces of search for the period objective (simulator/README.md, "The second objective: pipelined
-// steps"): problems of clusters of groups, and annealing with moves of O(degree). Where transfers
-// cost more than ops, no move of one group is any good: clusters of groups that exchange much move
-// together, and finer levels correct the borders.
+// Building blocks of searches for the period objective (simulator/README.md, "The second objective:
+// pipelined steps"): problems whose groups are clusters of groups, and annealing with moves of
+// O(degree). Where transfers cost more than ops, moving a single group never helps. Clusters of
+// groups that exchange much data therefore move together, and finer levels correct their borders.
 //
 // Reference: G. Karypis, V. Kumar, Multilevel k-way Hypergraph Partitioning, VLSI Design 11 (2000);
 // Y. Akhremtsev, T. Heuer, P. Sanders, S. Schlag, Engineering a direct k-way Hypergraph
@@ -27,21 +27,22 @@ struct PeriodLevel {
 
   std::shared_ptr<const Problem> problem;
   CompiledPeriod compiled;
-  std::vector<int> cluster_of;  ///< [groups of the finer level] -> group here; empty: the finest
+  std::vector<int> cluster_of;  ///< [groups of the finer level] -> group here; empty for the finest
 };
 
-/// The problem in which groups of equal label are one. @param label  [num_groups] any integers;
-/// groups of one label share an allowed device
+/// Returns the problem in which all groups of equal label are merged into one.
+/// @param label  [num_groups] any integers; groups of one label share an allowed device
 std::unique_ptr<PeriodLevel> Contract(const Problem& problem, std::span<const int> label);
 
 struct CoarsenOptions {
-  double max_cost = 0;  ///< of a cluster, mean over its devices, unless it is one group [ns]
+  double max_cost = 0;  ///< of a cluster of several groups, mean over its devices [ns]
   int enough = 0;       ///< stop at this many clusters
 };
 
-/// Levels from the finest, `finest`, to the coarsest. Groups join, in random order, the neighbour
-/// cluster r with the largest sum over common items of time / (pins - 1), over its cost.
-/// @param keep_apart  [num_groups] groups of different labels are never joined; empty: all may be
+/// Returns the levels from `finest` to the coarsest. In random order, groups join the neighbour
+/// cluster with the largest sum, over the common items, of time / (pins - 1), divided by the
+/// cluster's cost.
+/// @param keep_apart  [num_groups] groups of different labels are never joined; empty: no limits
 std::vector<std::shared_ptr<const PeriodLevel>> Coarsen(std::shared_ptr<const PeriodLevel> finest,
                                                         std::span<const int> keep_apart,
                                                         const CoarsenOptions& options,
@@ -56,11 +57,12 @@ struct PeriodAnnealing {
 
 Score ScoreOf(const PeriodTotals& totals, const CompiledPeriod& problem);
 
-/// Anneals a placement of a level and leaves the best that it met, by (deficit, period), the start
-/// included. The energy is the norm (sum over devices of load^n)^(1/n) over the period at the
-/// start, plus missing memory: it sees loads below the largest one, and less and less of them as n
-/// grows. Proposed are moves of one group, mostly to where it exchanges items, of two that change
-/// places, and of groups that follow one another in topological order.
+/// Anneals a placement of a level. On return `device` is the best placement visited (the start
+/// included) by (deficit, period). The energy is the norm (sum over devices of load^n)^(1/n),
+/// divided by the period at the start, plus a penalty for missing memory. For small n it also
+/// depends on loads below the largest one; their influence falls as n grows. Moves: one group,
+/// mostly to the device of a group with which it exchanges items; two groups that swap devices;
+/// several groups that follow one another in topological order.
 void Anneal(const CompiledPeriod& problem,
             const PeriodAnnealing& options,
             std::vector<DeviceIndex>& device,

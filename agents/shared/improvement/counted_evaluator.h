@@ -11,7 +11,8 @@
 
 namespace emplace {
 
-/// Passes evaluations on and counts them, for searches that divide them by their number.
+/// Forwards evaluations to another evaluator and counts them, for searches that share out
+/// evaluations by number.
 class CountedEvaluator final : public ForwardingEvaluator {
  public:
   using ForwardingEvaluator::ForwardingEvaluator;
@@ -30,7 +31,7 @@ class CountedEvaluator final : public ForwardingEvaluator {
     inner().EvaluateNeighbors(neighbors, outcomes);
     count_ += static_cast<std::int64_t>(neighbors.size());
   }
-  /// Counts the evaluations of all searches, in whichever process they ran.
+  /// Counts the evaluations of all searches, including those run in other processes.
   void RunAbreast(std::span<const SearchAbreast> searches) override {
     std::vector<std::int64_t> counts(searches.size());
     std::vector<SearchAbreast> counted(searches.size());
@@ -53,7 +54,7 @@ class CountedEvaluator final : public ForwardingEvaluator {
     inner().RunAbreast(counted);
     count_ += std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   }
-  /// Placements evaluated so far.
+  /// Returns the number of placements evaluated so far.
   std::int64_t count() const { return count_; }
 
  private:

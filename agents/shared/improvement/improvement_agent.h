@@ -1,9 +1,9 @@
 #pragma once
 
-// What searches have in common that go from placement to placement and keep the best: how they
-// begin, what they note, what is saved, and how one goes on from what another has found. They ask
-// for step times and missing memory alone, and for many neighbours of one placement in one call,
-// which is what evaluators are fastest at.
+// Base of the searches that move from placement to placement and keep the best: their start, the
+// best placement, the saved state, and the adoption of a placement found by another search. They
+// request only step times and missing memory, for many neighbours of one placement in one call,
+// which is the fastest use of an evaluator.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,19 +20,20 @@
 
 namespace emplace {
 
-/// A placement and what searches compare of its outcome.
+/// A placement and its score.
 struct ScoredPlacement {
   Placement placement;
   Score score;
 };
 
-/// Whether a placement is at most a share `slack` slower than another, and lacks no more memory.
+/// Returns whether a placement lacks less memory than another, or lacks as much and is at most a
+/// share `slack` slower.
 bool Within(const Score& score, const Score& other, double slack);
 
-/// Neighbours of a placement, as moves, with their scores. Memory is kept from batch to batch.
+/// Neighbours of a placement, as moves, with their scores. The memory is reused for every batch.
 class NeighborBatch {
  public:
-  /// To be filled with neighbours, before Evaluate().
+  /// Returns the lists to fill with neighbours before Evaluate().
   MoveLists& moves() { return moves_; }
   const MoveLists& moves() const { return moves_; }
   void Evaluate(const Placement& base, Evaluator& evaluator);
@@ -40,9 +41,9 @@ class NeighborBatch {
   // After Evaluate().
   std::size_t size() const { return moves_.size(); }
   Score score(std::size_t i) const { return {deficit_[i], step_time_[i]}; }
-  /// The first of the best. @pre size() > 0
+  /// Returns the index of the best neighbour, the first of equals. @pre size() > 0
   std::size_t IndexOfBest() const;
-  /// Makes `at`, whose placement is the base, the i-th neighbour.
+  /// Turns `at`, whose placement is the base, into the i-th neighbour.
   void MoveTo(std::size_t i, ScoredPlacement& at) const;
 
  private:
@@ -51,36 +52,37 @@ class NeighborBatch {
   std::vector<std::int64_t> deficit_;
 };
 
-/// The first step evaluates the placements that `start` names, and begins at the best of them;
-/// every further one is a unit of the derived search. Without starts the first step is a unit of
-/// search, too, which makes a placement of its own. Ends only when no group has a choice.
+/// The first step evaluates the placements named by `start` and begins at the best of them. Every
+/// later step is a unit of the derived search. Without starts, the first step is a unit of the
+/// derived search, too, which makes its own placement. Finished only if no group has a choice.
 class ImprovementAgent : public Agent {
  public:
-  /// @param name   of the agent in the registry; its saved state begins with it
-  /// @param start  names of starts/starts.h
+  /// @param name   name of the agent in the registry; the saved state begins with it
+  /// @param start  names defined in starts/starts.h
   /// @throws SettingError for an unknown start
   ImprovementAgent(std::string name, const AgentContext& context, std::vector<std::string> start);
-  /// Without starts.
+  /// Constructs a search without starts.
   ImprovementAgent(std::string name, const AgentContext& context);
   void Step(Evaluator& evaluator) final;
   bool Finished() const override { return started_ && !any_choice_; }
   void VisitState(StateVisitor& v) final;
 
-  /// The best placement so far. @pre a step was made, or a placement adopted
+  /// Returns the best placement so far. @pre a step was made, or a placement adopted
   const ScoredPlacement& best() const { return best_; }
-  /// Goes on from a placement found elsewhere if that is better than the best one. Before the first
-  /// step it takes the place of the starts, whatever it is.
+  /// Continues from a placement found by another search if it is better than the best one. Before
+  /// the first step, the placement is always adopted and replaces the starts.
   void Adopt(const ScoredPlacement& found);
 
  protected:
-  /// The search begins at current(), if there are starts.
-  /// @param starts  all that were evaluated
+  /// Called when the search begins; current() is set if there are starts.
+  /// @param starts  all starts that were evaluated
   virtual void Begin(const std::vector<ScoredPlacement>&) {}
-  /// One unit of search; some group has a choice.
+  /// Runs one unit of search. @pre some group has a choice
   virtual void Improve(Evaluator& evaluator) = 0;
-  /// best() was found elsewhere. The search goes on from it.
+  /// Called when best() was found by another search. The search continues from it.
   virtual void Adopted() { current_ = best_; }
-  /// What the derived search knows besides generator, current and best placement.
+  /// Visits the state of the derived search, except the generator and the current and best
+  /// placement.
   virtual void VisitSearch(StateVisitor& v) = 0;
 
   const Problem& problem() const { return *problem_; }
@@ -88,15 +90,15 @@ class ImprovementAgent : public Agent {
   const Interrupt& interrupt() const { return interrupt_; }
   ScoredPlacement& current() { return current_; }
   const ScoredPlacement& current() const { return current_; }
-  /// Keeps a placement if it is the best. @return whether it is
+  /// Stores a placement if it is better than the best. @return whether it was stored
   bool Note(const ScoredPlacement& found);
-  /// The same for the best of a batch of neighbours of `base`.
+  /// Does the same for the best of a batch of neighbours of `base`.
   bool NoteBestOf(const NeighborBatch& batch, const Placement& base);
 
  private:
   std::string name_;
   std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;  // ends the construction of starts
+  Interrupt interrupt_;  // ends the construction of starts early
   std::vector<std::string> start_;
   Rng rng_;
   bool any_choice_ = false, started_ = false;

@@ -49,7 +49,7 @@ void Islands::VisitState(StateVisitor& v) {
   if (!*this) return;
   bool started = started_;
   v.Flag(started);
-  if (v.reading()) Begin([] { return 0; });  // their generators are read
+  if (v.reading()) Begin([] { return 0; });  // the generators are read below
   started_ = started;
   for (const auto& island : islands_) v.Nested("the state of an island", *island);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-// Several searches of one kind side by side, each from a seed of its own, in a ring: parallel
-// restarts, the islands of a genetic algorithm.
+// Several searches of the same kind that run concurrently in a ring, each with its own seed:
+// parallel restarts, or the islands of a genetic algorithm.
 //
-// In a round every island searches until it has made `exchange` evaluations; then, if that brought
-// it nothing better, it gets the best placement of the island before it, as that was at the end of
-// the round. Rounds are counted in evaluations and islands see each other at their end only: the
-// same seed gives the same search, whatever the threads and ranks.
+// In a round every island searches until it has made `exchange` evaluations. An island that found
+// nothing better then gets the best placement that the previous island had at the end of the round.
+// The length of a round is counted in evaluations, and islands exchange placements only at its end.
+// The same seed therefore gives the same search for any number of threads and ranks.
 //
 // Reference: E. Cantu-Paz, Efficient and Accurate Parallel Genetic Algorithms, 2000.
 
@@ -29,14 +29,14 @@ inline constexpr const char* kExchangeHelp =
 
 class Islands {
  public:
-  /// @param make      an island
-  /// @param count     of them; 1: there are none
+  /// @param make      makes an island
+  /// @param count     number of islands; 1 disables them
   /// @param exchange  evaluations of an island in a round
   Islands(std::function<std::unique_ptr<ImprovementAgent>(std::uint64_t seed)> make,
           int count,
           std::int64_t exchange);
 
-  /// Islands of an agent with these settings, which have `islands` and `exchange`.
+  /// Returns the islands of an agent with these settings, which include `islands` and `exchange`.
   template <class A>
   static Islands Of(const AgentContext& context, const typename A::Config& config) {
     return {[context, config](std::uint64_t seed) {
@@ -50,14 +50,15 @@ class Islands {
             config.exchange};
   }
 
-  /// Whether there are any.
+  /// Returns whether there are islands.
   explicit operator bool() const { return count_ > 1; }
-  /// Makes them. @param draw_seed  of each, in turn
+  /// Makes the islands. @param draw_seed  called for the seed of each island, in order
   void Begin(const std::function<std::uint64_t()>& draw_seed);
-  /// A round. Islands that have not begun do so at `best`.
-  /// @return the best placement of all of them
+  /// Runs a round. In the first round the islands begin at `best`.
+  /// @return the best placement of all islands
   const ScoredPlacement& Improve(Evaluator& evaluator, const ScoredPlacement& best);
-  /// One was found elsewhere: the first island goes on from it.
+  /// Passes a placement found elsewhere to the first island, which continues from it if it is
+  /// better.
   void Adopt(const ScoredPlacement& found);
   void VisitState(StateVisitor& v);
 

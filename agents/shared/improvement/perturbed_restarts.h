@@ -1,11 +1,12 @@
 #pragma once
 
-// How far from the best placement a local search begins anew: each group moves with probability
+// Distance from the best placement at which a local search restarts. Each group moves with
+// probability
 //
 //   min(1, perturbation * 2^r),     r = restarts since the best was found.
 //
-// The longer nothing better is found, the farther away; beyond a share of 1 it starts over with
-// r = 0.
+// The distance grows until a better placement is found. When the probability reaches 1, the next
+// restart begins with r = 0 again.
 
 #include <algorithm>
 #include <cmath>
@@ -21,10 +22,10 @@ class PerturbedRestarts {
  public:
   /// @param perturbation  in [0, 1]
   explicit PerturbedRestarts(double perturbation) : perturbation_(perturbation) {}
-  /// The best placement was found.
+  /// Reports that a new best placement was found.
   void Found() { restarts_ = 0; }
-  /// Where the restart that comes next may begin.
-  /// @param lists  becomes `count` perturbations of the best placement
+  /// Proposes starting points for the next restart.
+  /// @param lists  set to `count` perturbations of the best placement
   void Propose(const MoveProposer& proposer,
                Rng& rng,
                const Placement& best,

@@ -1,6 +1,6 @@
 #pragma once
 
-// A turn of a search among several that run side by side and share what they found at its end.
+// A turn of one of several searches that run concurrently and exchange their results at its end.
 
 #include <cstdint>
 
@@ -8,15 +8,15 @@
 
 namespace emplace {
 
-/// What a search did in a turn.
+/// The result of a turn.
 struct Turn {
   std::int64_t evaluations = 0;
-  bool stale = false;  ///< it found nothing better than it knew before
+  bool stale = false;  ///< whether the search failed to improve its best placement
 };
 
-/// The search steps until it has made `enough` evaluations, one step at least.
-/// Evaluator::RunAbreast runs it, here or on another rank.
-/// @param agent, turn  outlive what is returned; both are complete after RunAbreast()
+/// Returns a turn for Evaluator::RunAbreast(), which runs it in this process or on another rank.
+/// The search steps until it has made `enough` evaluations, but at least once.
+/// @param agent, turn  must outlive the returned object; both are complete after RunAbreast()
 SearchAbreast MakeTurn(ImprovementAgent& agent, std::int64_t enough, Turn& turn);
 
 }  // namespace emplace

@@ -1,15 +1,15 @@
 #pragma once
 
-// Evaluates placements on a thread of its own while the caller draws more of them.
+// Evaluates placements on its own thread while the caller samples more of them.
 //
 //   BackgroundEvaluation evaluation(evaluator);
-//   for (...) evaluation.Add(draw a placement);      // evaluated meanwhile, in this order
+//   for (...) evaluation.Add(sample a placement);  // evaluated concurrently, in this order
 //   const std::vector<Outcome> outcomes = evaluation.Finish();
 //
-// Outcomes and what a metered evaluator records are those of one batch with all placements: sizes
-// of batches never change a result. The evaluator belongs to the thread until Finish() or
-// destruction. One that evaluates with other ranks is asked for all at once, in Finish(): they must
-// be asked for the same.
+// The outcomes, and the records of a metered evaluator, are those of one batch with all placements:
+// batch sizes never change a result. The evaluator belongs to the thread until Finish() or
+// destruction. If it evaluates together with other ranks, all placements are submitted as one batch
+// in Finish(), because all ranks must submit the same batches.
 
 #include <condition_variable>
 #include <exception>
@@ -23,15 +23,17 @@ namespace emplace {
 
 class BackgroundEvaluation {
  public:
-  /// @param evaluator  outlives this
+  /// @param evaluator  must outlive this object
   explicit BackgroundEvaluation(Evaluator& evaluator);
-  /// Waits for the evaluation under way; leaves out those not begun.
+  /// Waits for the evaluation in progress and skips those not begun.
   ~BackgroundEvaluation();
   BackgroundEvaluation(const BackgroundEvaluation&) = delete;
   BackgroundEvaluation& operator=(const BackgroundEvaluation&) = delete;
 
   void Add(Placement placement);
-  /// Waits for all. @return in the order of Add @throws what the evaluator threw first
+  /// Waits for all evaluations.
+  /// @return the outcomes in the order of Add()
+  /// @throws the first exception of the evaluator
   std::vector<Outcome> Finish();
 
  private:
@@ -39,14 +41,14 @@ class BackgroundEvaluation {
   void Stop(bool abandon);
 
   Evaluator& evaluator_;
-  const bool at_once_;  // in Finish()
+  const bool at_once_;  // evaluate all in Finish()
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Placement> waiting_;
   bool complete_ = false;
   std::vector<Outcome> outcomes_;
   std::exception_ptr error_;
-  std::thread thread_;  // last: uses the others
+  std::thread thread_;  // last member: uses the others
 };
 
 }  // namespace emplace

@@ -1,14 +1,12 @@
 #pragma once
 
-// What is subtracted from a cost before it weighs a gradient.
+// Baselines, which are subtracted from a cost before it weights a gradient.
 //
-//   moving_average   b <- decay b + (1 - decay) mean(costs), after use (ICML 2017 [V]);
-//                    starts at the failing cost [R] or at the first mean
-//   leave_one_out    for each sample the mean of the others (Kool et al. 2019) [ours];
+//   moving_average   b <- decay b + (1 - decay) mean(costs), after use (ICML 2017);
+//                    starts at the failing cost or at the first mean
+//   leave_one_out    for each sample the mean of the others (Kool et al. 2019);
 //                    a single sample has the advantage 0
 //   none
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <span>
 #include <string>
@@ -30,10 +28,11 @@ class Baseline {
  public:
   /// @throws SettingError
   Baseline(const BaselineConfig& config, double failing_cost, const std::string& key);
-  /// costs[i] - b(i); then takes the costs into account. @param costs  [K], only those that count
+  /// Returns the advantages costs[i] - b(i), then updates the baseline.
+  /// @param costs  [K] costs of the placements that count
   std::vector<double> Advantages(std::span<const double> costs);
-  /// The present average (leave_one_out: the last mean); NaN before the first costs if it starts at
-  /// them, and for `none`.
+  /// Returns the current average (leave_one_out: the last mean). NaN for `none`, and before the
+  /// first costs if the average starts at their mean.
   double value() const { return value_; }
   void VisitState(StateVisitor& v) { v.Double("a baseline", value_); }
   /// Forgets all costs.
@@ -45,13 +44,14 @@ class Baseline {
   double value_;
 };
 
-/// What makes the root mean square of the advantages 1; 0 if it is no more than rounding.
-/// @param largest  of the absolute values that the advantages are differences of
+/// Returns the factor that makes the root mean square of the advantages 1; 0 if they are only
+/// rounding errors.
+/// @param largest  largest absolute value of the numbers whose differences are the advantages
 double NormalizingFactor(std::span<const double> advantages, double largest);
 
-/// Divides by the root mean square, so that steps mean the same whatever costs are measured in;
-/// differences that are no more than rounding become 0.
-/// @param advantages  [K]   @param costs  [K] that they were made of
+/// Divides the advantages by their root mean square, so that step sizes do not depend on the unit
+/// of the costs. Differences that are only rounding errors become 0.
+/// @param advantages  [K]   @param costs  [K] from which they were computed
 void NormalizeAdvantages(std::vector<double>& advantages, std::span<const double> costs);
 
 }  // namespace emplace

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a learner remembers of its search: the best placement so far, and for how long nothing
-// better was found.
+// The best placement of a learner's search, and the number of trials since it was found.
 
 #include <cstdint>
 #include <optional>
@@ -11,42 +10,42 @@
 
 namespace emplace {
 
-/// Step time of a placement that fits, else NaN. [ns]
+/// Returns the step time of a placement that fits, else NaN. [ns]
 double StepTimeOrNan(const Outcome& outcome);
 
-/// The best of the placements it was offered, by Better().
+/// The best, by Better(), of all placements that were offered.
 class BestPlacement {
  public:
-  /// @return whether it is kept: the first one, or better than the one before
+  /// Stores the placement if it is the first or better than the best. @return whether it was stored
   bool Offer(const Placement& placement, const Outcome& outcome);
-  /// The best of the other, if it was offered any.
+  /// Offers the best placement of another object, if it has one.
   void Offer(const BestPlacement& other) {
     if (other.placement_) Offer(*other.placement_, other.outcome_);
   }
-  /// nullptr before the first.
+  /// Returns the best placement; nullptr if none was offered.
   const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
-  /// Of the best, without times of ops; there must be one.
+  /// Returns the outcome of the best placement, without op times. @pre placement() != nullptr
   const Outcome& outcome() const { return outcome_; }
-  /// StepTimeOrNan of the best; NaN before the first. [ns]
+  /// Returns StepTimeOrNan() of the best placement; NaN if none was offered. [ns]
   double step_time() const;
   void Reset() { placement_.reset(); }
 
-  /// @param problem  that the placements belong to
+  /// @param problem  problem of the placements
   void VisitState(StateVisitor& v, const Problem& problem);
 
  private:
   std::optional<Placement> placement_;
-  Outcome outcome_;  // of placement_, without times of ops
+  Outcome outcome_;  // of placement_, without op times
 };
 
-/// When a search begins anew: after `limit` trials in a row that found nothing better. A trial is
-/// what the learner takes for one: an update, or a placement.
+/// Signals a restart after `limit` consecutive trials without a better placement. The learner
+/// defines a trial: an update, or a placement.
 class Patience {
  public:
-  /// @param limit  0: never begins anew
+  /// @param limit  0: never restarts
   explicit Patience(std::int64_t limit) : limit_(limit) {}
   void Count(bool better) { trials_ = better ? 0 : trials_ + 1; }
-  /// True when a restart is due.
+  /// Returns true when a restart is due.
   bool Exhausted() const { return limit_ > 0 && trials_ >= limit_; }
   void Reset() { trials_ = 0; }
   void VisitState(StateVisitor& v) { v.Count("a number of trials", trials_); }

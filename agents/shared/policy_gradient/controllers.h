@@ -1,21 +1,20 @@
 #pragma once
 
-// Several learners that share their parameters without waiting for each other, as the up to 20
-// controllers of ICML 2017 [R]: each draws placements, has them evaluated, and meanwhile the others
-// change the parameters; its gradient, of the parameters that it drew with, is then added to those
-// of that time, which it takes over for its next placements.
+// Several learners that share their parameters without waiting for each other, like the up to 20
+// controllers of ICML 2017. Each controller samples placements and has them evaluated, while the
+// others change the shared parameters. Its gradient, taken at the parameters with which it sampled,
+// is then applied to the current shared ones, and the controller copies the result for its next
+// placements.
 //
-// Here N controllers take turns, so that a gradient is N - 1 updates old, the mean of controllers
-// that are equally fast, and a search is deterministic. They share baseline, optimizer and best
-// placement [?]. With N = 1 nothing here has an effect.
+// Here N controllers take turns, so that a gradient is N - 1 updates old (the mean for controllers
+// of equal speed) and the search is deterministic. The controllers share the baseline, the
+// optimizer and the best placement. With N = 1 this class has no effect.
 //
-// The set that is given here holds the parameters of the controller whose turn it is; the shared
-// ones are in it from Begin() to End() only:
+// The given parameter set holds the parameters of the controller whose turn it is. It holds the
+// shared ones only between Begin() and End():
 //
-//   ... draw and differentiate ...
+//   ... sample and differentiate ...
 //   controllers.Begin();   ... a step of the optimizer ...   controllers.End();
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <vector>
 
@@ -26,15 +25,15 @@ namespace emplace {
 
 class Controllers {
  public:
-  /// @param parameters  outlives this; complete: what all begin with
+  /// @param parameters  must outlive this object; complete: the initial values of all controllers
   Controllers(int count, ParameterSet& parameters);
-  /// The optimizer's turn.
+  /// Loads the shared parameters, for a step of the optimizer.
   void Begin();
-  /// The controller of this turn takes over the shared parameters; the next one's turn begins.
+  /// Copies the shared parameters to the controller of this turn and begins the next turn.
   void End();
-  /// All take over what `parameters` holds.
+  /// Sets the shared parameters and those of all controllers to the values of `parameters`.
   void Reset();
-  /// All take over the shared parameters.
+  /// Copies the shared parameters to all controllers.
   void TakeShared();
 
   void VisitState(StateVisitor& v);
@@ -44,7 +43,7 @@ class Controllers {
 
   ParameterSet& parameters_;
   int count_, turn_ = 0;
-  Values shared_;             // empty with N = 1
+  Values shared_;             // empty if N = 1
   std::vector<Values> held_;  // [N] of each controller
 };
 

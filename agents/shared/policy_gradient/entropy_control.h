@@ -1,22 +1,19 @@
 #pragma once
 
-// Holds a policy's entropy on a planned way down by the weight of its entropy bonus [ours]. With a
-// fixed weight the entropy falls to nothing within a fifth of a search, and what is drawn
-// afterwards repeats itself; how fast depends on the graph and on all other weights. The plan for
-// update u:
+// Keeps a policy's entropy on a planned decrease by adjusting the weight of its entropy bonus. With
+// a fixed weight the entropy vanishes within a fifth of a search, and later samples repeat
+// themselves; the speed depends on the graph and on all other weights. The plan for update u:
 //
 //   target(u) = begin (end / begin)^min(1, u / n)      [nats per decision]
 //
-// n is `updates`, or `share` of what the budget leaves if that is less, so that a short search
-// comes to the end, too, and every restart has a shorter plan than the one before. `begin` is the
-// setting or the entropy of the first update, if that is lower: a policy that was pulled to a
-// placement stays near it.
+// n is the minimum of `updates` and `share` of the updates left in the budget. A short search
+// therefore reaches the end of the plan, too, and every restart has a shorter plan than the one
+// before. `begin` is the minimum of the setting and the entropy of the first update, so that a
+// policy that was trained towards a placement stays near it.
 //
-// After every update, H the entropy of what it drew, the factor of the weight moves towards it:
+// After every update, whose samples have entropy H, the factor of the weight is adapted:
 //
 //   factor <- factor exp(rate clamp((target - H) / target, -1, 1)),   within 1e-4 .. 1e4
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <cstdint>
 #include <string>
@@ -38,16 +35,18 @@ struct EntropyControlConfig {
 class EntropyControl {
  public:
   explicit EntropyControl(const EntropyControlConfig& config);
-  /// Of the weight of the entropy bonus in the next update.
+  /// Returns the factor of the weight of the entropy bonus in the next update.
   double factor() const { return factor_; }
-  /// @param update  from 0, since Begin()
+  /// Returns the target entropy of an update. [nats per decision]
+  /// @param update  counted from 0 since Begin()
   double Target(std::int64_t update) const;
-  /// @param entropy  of update number `update`, mean per decision [nats]
+  /// Adapts the factor.
+  /// @param entropy  entropy of update number `update`, mean per decision [nats]
   void Observe(double entropy, std::int64_t update);
-  /// Whether the target has come to its end after so many updates; always without control.
+  /// Returns whether the target reaches its end after so many updates; always true without control.
   bool Complete(std::int64_t updates) const;
-  /// Begins the plan.
-  /// @param updates_left  that the budget allows
+  /// Starts the plan from the beginning.
+  /// @param updates_left  number of updates that the budget allows
   void Begin(std::int64_t updates_left);
 
   void VisitState(StateVisitor& v);

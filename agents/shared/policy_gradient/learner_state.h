@@ -1,7 +1,7 @@
 #pragma once
 
-// What a learner carries from one update to the next: its parameters, and the optimiser's moments
-// and number of updates. Gradients are zero between updates.
+// State of a learner between updates: its parameters, and the optimizer's moments and number of
+// updates. Gradients are zero between updates.
 
 #include "framework/learn/optimizer.h"
 #include "framework/learn/parameter.h"
@@ -9,7 +9,7 @@
 
 namespace emplace {
 
-/// @param parameters  made with the settings of those that were saved
+/// @param parameters  constructed with the settings of the saved ones
 /// @throws InputError naming the parameter if they are not: "agent state: parameter encoder.weights
 ///   [8, 32] expected, got [8, 16]". Parameters read before that keep what was read.
 void VisitParameters(StateVisitor& v, ParameterSet& parameters);
@@ -17,8 +17,8 @@ void VisitParameters(StateVisitor& v, ParameterSet& parameters);
 /// CHECKs that both have the same names and shapes.
 void CopyValues(const ParameterSet& from, ParameterSet& to);
 
-/// @param parameters, optimizer  made with the settings of those that were saved
-/// @throws InputError naming the parameter or setting if they are not, as VisitParameters
+/// @param parameters, optimizer  constructed with the settings of the saved ones
+/// @throws InputError naming the parameter or setting if they were not, as VisitParameters
 void VisitLearner(StateVisitor& v, ParameterSet& parameters, Optimizer& optimizer);
 
 }  // namespace emplace

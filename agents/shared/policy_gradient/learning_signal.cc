@@ -26,7 +26,7 @@ LearningSignal::Batch LearningSignal::Take(std::span<const Placement> placements
                                            std::int64_t update) {
   Batch batch{Matrix::Zero(static_cast<int>(outcomes.size()), 1)};
   std::vector<double> costs;
-  std::vector<int> rows;  // of the costs
+  std::vector<int> rows;  // rows of the costs
   bool better = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];

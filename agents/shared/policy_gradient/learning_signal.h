@@ -1,8 +1,9 @@
 #pragma once
 
-// What outcomes on one problem tell a policy: how much each placement's log-probability weighs in
-// the loss (policy_loss.h), and which placement is the best so far. A policy that learns from
-// several problems has one signal for each: baselines and best placements are not shared.
+// The learning signal from the outcomes on one problem: the weight of each placement's
+// log-probability in the loss (policy_loss.h), and the best placement so far. A policy that learns
+// from several problems has one signal for each problem; baselines and best placements are not
+// shared.
 
 #include <memory>
 #include <span>
@@ -19,9 +20,9 @@ class LearningSignal {
   /// @throws SettingError for a setting of `reward` or `baseline`
   LearningSignal(const PolicyGradientConfig& config, std::shared_ptr<const Problem> problem);
 
-  /// Placements to sample now: `samples`, or what the budget leaves (at least 1).
+  /// Returns the number of placements to sample: `samples`, or the rest of the budget (at least 1).
   int NumSamples(const Evaluator& evaluator) const;
-  /// The best placement so far; nullptr before the first, or if the loss has no imitation term.
+  /// Returns the best placement so far; nullptr before the first, or without an imitation term.
   const Placement* ToImitate() const;
 
   struct Batch {
@@ -29,20 +30,20 @@ class LearningSignal {
     double mean_cost = 0;  ///< of all K
     double feasible = 0;   ///< share of the K that fit
   };
-  /// Keeps the best and moves the baseline.
+  /// Updates the best placement and the baseline.
   /// @param placements, outcomes  [K] of one update
-  /// @param update  updates before this one, since the last restart
+  /// @param update  number of updates before this one since the last restart
   Batch Take(std::span<const Placement> placements,
              std::span<const Outcome> outcomes,
              std::int64_t update);
 
-  /// True after `patience` batches without a better placement.
+  /// Returns true after `patience` batches without a better placement.
   bool Stale() const { return patience_.Exhausted(); }
   double baseline() const { return baseline_.value(); }
   const BestPlacement& best() const { return best_; }
-  /// Of the best placement, if it fits; else NaN. [ns]
+  /// Returns the step time of the best placement if it fits, else NaN. [ns]
   double best_step_time() const { return best_.step_time(); }
-  /// Forgets all outcomes; `known` is then the best placement so far.
+  /// Forgets all outcomes and makes `known` the best placement.
   void Reset(const BestPlacement& known = {});
 
   void VisitState(StateVisitor& v);

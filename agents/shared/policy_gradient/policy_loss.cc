@@ -38,7 +38,7 @@ Var PpoSurrogate(Tape& tape,
   const auto samples = static_cast<float>(weights.rows());
   const Var divergence = KlDivergence(tape, drawn.log_distribution, decisions.log_distribution);
   kl = tape.value(divergence)(0, 0);
-  // Ppo averages over the n decisions of all samples; the sum of one sample's is wanted.
+  // Ppo averages over the n decisions of all samples; the loss needs the sum over one sample's.
   Matrix advantages(decisions.sample.size(), 1);
   for (int i = 0; i < advantages.rows(); ++i) {
     advantages(i, 0) = samples * weights(decisions.sample[i], 0);

@@ -1,8 +1,8 @@
 #pragma once
 
 // The losses of policy_gradient.h: the surrogate of the policy gradient or of PPO, and the terms
-// that both have. Log-probabilities, entropies and surrogates are sums over a placement's decisions
-// and are divided by their number where `per_decision` says so.
+// that both have. Log-probabilities, entropies and surrogates are sums over a placement's
+// decisions; with `per_decision` they are divided by the number of decisions.
 
 #include <optional>
 #include <vector>
@@ -12,13 +12,13 @@
 
 namespace emplace {
 
-/// What a policy says of the K placements of an update.
+/// Probabilities and entropy of a policy for the K placements of an update.
 struct PolicySample {
   Var log_probability;  ///< [K, 1] of the sampled placements
   Var entropy;          ///< [1, 1] sum over a placement's decisions, mean over the samples
-  std::optional<Var> best_log_probability;  ///< [1, 1] of the placement to imitate, if there is one
+  std::optional<Var> best_log_probability;  ///< [1, 1] of the placement to imitate, if any
   int num_decisions = 1;                    ///< of one placement
-  /// The same decision by decision, for PPO.
+  /// The same for each decision, for PPO.
   struct Decisions {
     Var log_probability;      ///< [n, 1] of what was chosen
     Var log_distribution;     ///< [n, D] of all choices
@@ -27,7 +27,7 @@ struct PolicySample {
   std::optional<Decisions> decisions = {};
 };
 
-/// What the policy that drew the placements said of each decision.
+/// Probabilities of each decision under the policy that sampled the placements.
 struct DrawnDecisions {
   DrawnDecisions() = default;
   DrawnDecisions(const Tape& tape, const PolicySample::Decisions& decisions);
@@ -41,10 +41,10 @@ Var GradientSurrogate(Tape& tape,
                       const PolicySample& sample,
                       const Matrix& weights);
 
-/// sum_i w_i sum_t r_it, r_it the ratio of decision t's probabilities, new to old, clipped or with
-/// a penalty as in ppo.h: where both policies are the same its gradient is that of
+/// sum_i w_i sum_t r_it, where r_it is the ratio of the new to the old probability of decision t,
+/// clipped or with a penalty as in ppo.h. If both policies are equal, its gradient is that of
 /// GradientSurrogate.
-/// @param kl  becomes KL(old || new) per decision, exact for each [nats]
+/// @param kl  set to KL(old || new) per decision, exact for each decision [nats]
 Var PpoSurrogate(Tape& tape,
                  const PolicyGradientConfig& config,
                  const Ppo& ppo,
@@ -54,8 +54,8 @@ Var PpoSurrogate(Tape& tape,
                  double& kl);
 
 /// surrogate - entropy_factor * entropy_weight * entropy - imitation_weight * log p(P_best)
-/// @param update  updates before this one
-/// @param entropy_factor  of an EntropyControl
+/// @param update  number of updates before this one
+/// @param entropy_factor  factor() of an EntropyControl
 Var PolicyLoss(Tape& tape,
                const PolicyGradientConfig& config,
                const PolicySample& sample,

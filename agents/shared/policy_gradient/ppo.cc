@@ -8,8 +8,8 @@
 namespace emplace {
 namespace {
 
-constexpr double kMargin = 1.5;    // around the target
-constexpr double kFarthest = 1e6;  // from the first weight, either way
+constexpr double kMargin = 1.5;    // factor around the target
+constexpr double kFarthest = 1e6;  // factor from the initial weight, in both directions
 
 }  // namespace
 

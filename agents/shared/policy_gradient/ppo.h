@@ -1,15 +1,13 @@
 #pragma once
 
 // Proximal policy optimisation (Schulman et al. 2017): several steps of descent on one batch of
-// placements, held near the policy that drew them. With the ratio r = p_new(x) / p_old(x) and
-// A = cost - baseline (a cost: descent makes what is above the baseline less likely):
+// placements, kept close to the policy that sampled them. With the ratio r = p_new(x) / p_old(x)
+// and A = cost - baseline (A is a cost: descent makes placements above the baseline less likely):
 //
 //   kl    loss = mean(r A) + beta KL(old || new)
-//         beta is doubled after a batch that ended beyond 1.5 times the target and halved after one
-//         that stayed below target / 1.5; within a factor of 1e6 of the first one [ours]
+//         beta is doubled after a batch whose final KL exceeds 1.5 times the target, and halved
+//         if it is below target / 1.5; it stays within a factor of 1e6 of its initial value
 //   clip  loss = mean(max(r A, clamp(r, 1 - clip, 1 + clip) A))
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <string>
 
@@ -36,22 +34,22 @@ class Ppo {
   bool needs_kl() const { return config_.penalty == "kl"; }
 
   /// @param log_probability  [n, m] under the policy in training
-  /// @param old_log_probability  [n, m] under the one that drew
-  /// @param advantages  [n, m], or one row or column that stands for all: the A of the formulas
-  /// @param kl  [1, 1] KL(old || new) [nats]; read if needs_kl(). Whether that of a decision or of
-  ///   a whole placement is the caller's choice, and has to be the one for `log_probability`
-  /// @return [1, 1] the mean over all entries, with the penalty
+  /// @param old_log_probability  [n, m] under the policy that sampled
+  /// @param advantages  [n, m], or one row or column that is broadcast: A in the formulas
+  /// @param kl  [1, 1] KL(old || new) [nats]; read if needs_kl(). It must be the KL of a decision
+  ///   or of a whole placement, in agreement with `log_probability`
+  /// @return [1, 1] the mean over all entries plus the penalty
   Var Loss(Tape& tape,
            Var log_probability,
            const Matrix& old_log_probability,
            const Matrix& advantages,
            Var kl) const;
-  /// Adapts beta; does nothing with clip.
+  /// Adapts beta; does nothing for clip.
   /// @param kl  of the policy after the last epoch of a batch [nats]
   void Observe(double kl);
   double kl_weight() const { return kl_weight_; }
   void VisitState(StateVisitor& v) { v.Double("a weight of the divergence", kl_weight_); }
-  /// The weight becomes the setting `kl_weight` again.
+  /// Resets the weight to the setting `kl_weight`.
   void Reset() { kl_weight_ = config_.kl_weight; }
 
  private:

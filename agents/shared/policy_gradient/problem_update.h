@@ -1,8 +1,8 @@
 #pragma once
 
-// One problem's part of an update by policy gradient: from the placements that a policy drew and
-// their outcomes to the loss of the first step, and with PPO to those of the steps after it. The
-// losses themselves: policy_loss.h.
+// One problem's part of an update by policy gradient. It computes the loss of the first step from
+// the sampled placements and their outcomes, and with PPO the losses of the further steps.
+// policy_loss.h has the losses themselves.
 //
 //   const Var first = part.FirstLoss(tape, sample, placements, outcomes, update);
 //   ... a step ...
@@ -22,27 +22,28 @@ class ProblemUpdate {
   ProblemUpdate(const PolicyGradientConfig& config, std::shared_ptr<const Problem> problem)
       : config_(config), signal_(config, std::move(problem)) {}
 
-  /// Shows the outcomes to signal().
+  /// Passes the outcomes to signal() and computes the loss of the first step.
   /// @param sample  of the K placements; with `decisions` if ppo.epochs > 1
   /// @param placements, outcomes  [K]
-  /// @param update  updates before this one, since the last restart
+  /// @param update  number of updates before this one since the last restart
   /// @return [1, 1]
   Var FirstLoss(Tape& tape,
                 const PolicySample& sample,
                 std::span<const Placement> placements,
                 std::span<const Outcome> outcomes,
                 std::int64_t update);
-  /// @param scored  the placements of FirstLoss under the policy of today, with `decisions`
+  /// Computes the loss of a further step.
+  /// @param scored  the placements of FirstLoss under the current policy, with `decisions`
   /// @return [1, 1]
   Var NextLoss(Tape& tape, const PolicySample& scored, const Ppo& ppo, std::int64_t update);
 
-  /// Of the weight of the entropy bonus, in the losses that follow.
+  /// Sets the factor of the weight of the entropy bonus in the losses that follow.
   void set_entropy_factor(double factor) { entropy_factor_ = factor; }
 
   LearningSignal& signal() { return signal_; }
   const LearningSignal& signal() const { return signal_; }
 
-  // Of the last update.
+  // Results of the last update.
   const LearningSignal::Batch& batch() const { return batch_; }
   double loss() const { return loss_; }        ///< of FirstLoss
   double entropy() const { return entropy_; }  ///< mean per decision [nats]

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;  // [s]
 
-/// Twice the sum over the groups of their longest time on any allowed device. [s]
+/// Returns twice the sum over the groups of their longest time on any allowed device. [s]
 double FailingSeconds(const Problem& problem) {
   double sum = 0;
   for (int group = 0; group < problem.num_groups(); ++group) {

@@ -1,17 +1,15 @@
 #pragma once
 
-// What an outcome costs a policy: the signal that a policy gradient minimises.
+// The cost of an outcome, which a policy gradient minimises.
 //
-//   R(P) = f(step time [s]),   f = sqrt (ICML 2017 [V]; ICLR 2018 [V]), log or identity
+//   R(P) = f(step time [s]),   f = sqrt (ICML 2017, ICLR 2018), log or identity
 //
 // A placement that does not fit costs f(failing signal [s]), a large constant set by hand in the
-// papers [V]; here by default twice the time of all groups one after another, each on the device
-// where it takes longest [ours]. With `deficit_weight` w > 0 the signal grows with the bytes that
-// are missing, so that there is something to learn before anything fits [ours]:
+// papers. The default is twice the total time of all groups, each on its slowest device. With
+// `deficit_weight` w > 0 the signal grows with the missing bytes, so that there is something to
+// learn before any placement fits:
 //
 //   failing signal * (1 + w * missing bytes / bytes of all resident tensors and activations)
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <string>
 
@@ -29,12 +27,12 @@ struct RewardConfig {
 
 class Reward {
  public:
-  /// @param key  of the settings within the agent's, for messages: "reward"
+  /// @param key  key of the settings within those of the agent, for messages: "reward"
   /// @throws SettingError for an unknown transform
   Reward(const RewardConfig& config, const Problem& problem, const std::string& key);
-  /// R of the outcome's placement.
+  /// Returns the cost R of the outcome's placement.
   double Cost(const Outcome& outcome) const;
-  /// What a placement costs that does not fit, without deficit_weight: f(failing signal).
+  /// Returns the cost of a placement that does not fit, without deficit_weight: f(failing signal).
   double failing_cost() const { return Transformed(failing_seconds_); }
 
  private:
