@@ -49,7 +49,7 @@ namespace {
 
 enum class Chance : bool { kNone, kSeeded };
 
-/// How an agent's time and memory grow, and from where on it is refused.
+/// The growth of an agent's time and memory, and the limit beyond which a problem is refused.
 struct Growth {
   const char* text;
   int most_groups = std::numeric_limits<int>::max();
@@ -96,8 +96,8 @@ void CheckObjective(const Problem& problem,
                   name(problem.objective())));
 }
 
-/// The settings of an agent. One that begins with a trained policy has the settings of the training
-/// where it is given none; the policy's own (`A::kPolicyStructure`) cannot be others.
+/// Reads the settings of an agent. If the agent starts from a trained policy, settings that are not
+/// given default to those of the training, and those in `A::kPolicyStructure` cannot be changed.
 template <class A>
 typename A::Config ReadSettings(const ConfigNode& settings,
                                 const std::string& agent,
@@ -128,7 +128,7 @@ typename A::Config ReadSettings(const ConfigNode& settings,
   return config;
 }
 
-/// What make(config) makes; its SettingError gets the place of the setting in the run config.
+/// Returns make(config). Adds the position of the setting in the run config to a SettingError.
 template <class A, class Make>
 auto MakeWith(const ConfigNode& settings,
               const std::string& agent,

@@ -6,11 +6,11 @@
 
 namespace emplace {
 
-/// Every agent of agents/, by name; registry.cc has one line for each. Names that begin with
-/// "python:" are refused with what to do, until a loader for them is there (LoadAgentsBy()).
+/// Returns all agents of agents/ by name; registry.cc has one line for each. Names that begin with
+/// "python:" are refused with instructions until LoadAgentsBy() registers a loader for them.
 const AgentRegistry& AllAgents();
 
-/// AgentRegistry::AddLoader() of AllAgents(). To be called before any search begins.
+/// Calls AgentRegistry::AddLoader() of AllAgents(). Must be called before any search begins.
 void LoadAgentsBy(const std::string& prefix, AgentLoader load);
 
 }  // namespace emplace

@@ -10,10 +10,10 @@ namespace {
 
 constexpr int kUnplaced = -1;
 
-/// Gives groups without a place that of the placed neighbour they share the most bytes with (of the
-/// least index among equals), spreading round by round from the placed ones until nothing changes.
+/// Places the groups without a device with the placed neighbour that shares the most bytes with
+/// them (ties go to the least index), round by round from the placed groups until nothing changes.
 void FollowNeighbors(const Problem& problem, std::vector<int>& device) {
-  std::vector<int> placed;  // last round; those placed before have drawn all that they may
+  std::vector<int> placed;  // in the last round; earlier ones have no more groups to attract
   for (int group : problem.group_order()) {
     if (device[group] != kUnplaced) placed.push_back(group);
   }

@@ -9,10 +9,10 @@
 // selected devices are tried, and every one of these placements is evaluated.
 //
 // Groups without work (parameters, constants) and groups that are allowed on no selected device go
-// where the neighbour stands with which they share the most bytes, if they are allowed there, else
-// to their first allowed device; groups that are not allowed on their block's device go to the
-// nearest allowed block. Knows nothing of memory or of the cut's bytes: a backward pass that is not
-// co-located with its forward pass lands on the last devices.
+// to the device of the neighbour with which they share the most bytes, if they are allowed there,
+// else to their first allowed device. Groups that are not allowed on their block's device go to the
+// nearest allowed block. Memory and the bytes of the cut are not considered: a backward pass that
+// is not co-located with its forward pass goes to the last devices.
 //
 // Reference: the usual manual pipeline split; A. Mirhoseini et al., ICML 2017, expert placement of
 // Inception-V3 ("contiguous parts").
@@ -34,7 +34,7 @@ struct ContiguousConfig {
   }
 };
 
-/// One block per device, in the order of `devices`.
+/// Returns the placement with one block per device, in the order of `devices`.
 Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices);
 
 class ContiguousAgent final : public ConstructiveAgent {

@@ -14,7 +14,7 @@
 namespace emplace {
 namespace {
 
-/// Bytes each group takes for good. @return [num_groups] [B]
+/// Returns the bytes that each group occupies permanently. @return [num_groups] [B]
 std::vector<std::int64_t> GroupBytes(const Problem& problem, bool count_outputs) {
   const Graph& graph = problem.graph();
   std::vector<std::int64_t> bytes(problem.num_groups(), 0), workspace(problem.num_groups(), 0);
@@ -83,7 +83,7 @@ class EtfScheduler {
         const std::tuple<Nanos, int, int> key{first->first, first->second, d};
         if (!best || key < *best) best = key;
       }
-      // Empty only if the last op was dropped everywhere and forced into a queue looked at before.
+      // Empty only if the last op was dropped everywhere and forced into a queue already visited.
       if (!best) best = FirstForced();
       const auto [start, position, device] = *best;
       Schedule(order_[position], device, start);
@@ -92,12 +92,12 @@ class EtfScheduler {
   }
 
  private:
-  /// A ready op on a device, as it was when it entered a queue.
+  /// A snapshot of a ready op on a device at the time when it entered a queue.
   struct Entry {
-    Nanos ready = 0;             // when its inputs are there
+    Nanos ready = 0;             // arrival of the inputs
     std::int64_t new_bytes = 0;  // NewBytes(), if memory-aware
     int position = 0;
-    int version = 0;  // version_ of the op then
+    int version = 0;  // version_ of the op at that time
   };
   struct LaterReady {
     bool operator()(const Entry& a, const Entry& b) const {
@@ -108,7 +108,7 @@ class EtfScheduler {
     bool operator()(const Entry& a, const Entry& b) const { return a.position > b.position; }
   };
   struct Queues {
-    // Ops whose inputs arrive later than the device is available, and ops that could start at once.
+    // Ops whose inputs arrive after the device is available, and ops that could start at once.
     std::priority_queue<Entry, std::vector<Entry>, LaterReady> later;
     std::priority_queue<Entry, std::vector<Entry>, LaterPosition> at_once;
   };
@@ -134,8 +134,8 @@ class EtfScheduler {
   int OpOf(const Entry& entry) const { return order_[entry.position]; }
   bool IsCurrent(const Entry& entry) const { return entry.version == version_[OpOf(entry)]; }
 
-  /// Bytes that placing `op` on `device` takes there: its group's and those of the parameters it
-  /// brings.
+  /// Returns the bytes that placing `op` on `device` occupies there: those of its group and of the
+  /// parameters that are placed with it.
   std::int64_t NewBytes(int op, int device) const {
     std::vector<int> groups{problem_.grouping().group_of(op)};
     for (const OpInput& input : inputs_[op]) {
@@ -149,7 +149,7 @@ class EtfScheduler {
     return bytes;
   }
 
-  /// Whether the op of a current entry may still run there.
+  /// Returns whether the op of a current entry may still run on the device.
   bool IsValid(const Entry& entry, int device) const {
     const int op = OpOf(entry);
     if (schedule_.IsScheduled(op) || !(schedule_.CandidatesOf(op) >> device & 1)) return false;
@@ -157,8 +157,8 @@ class EtfScheduler {
     return forced_[op] == device || entry.new_bytes <= free_bytes_[device];
   }
 
-  /// An entry of `op` was taken out of a queue for want of memory or because its group is
-  /// elsewhere.
+  /// Handles the removal of an entry of `op` from a queue, for lack of memory or because its group
+  /// is elsewhere.
   void Dropped(int op) {
     if (--entries_[op] > 0 || schedule_.IsScheduled(op)) return;
     int most = -1;
@@ -178,7 +178,7 @@ class EtfScheduler {
     return {};
   }
 
-  /// Earliest (start, position) on a device; removes entries that have become void.
+  /// Returns the earliest (start, position) on a device; removes invalid entries.
   std::optional<std::pair<Nanos, int>> FirstOn(int device) {
     auto& [later, at_once] = queues_[device];
     const Nanos available = schedule_.Available(device);
@@ -219,8 +219,8 @@ class EtfScheduler {
     return std::max(schedule_.Available(device), schedule_.DataReady(op, device));
   }
 
-  /// (start, position) of what a device does next that waits for the favourite child of its last
-  /// op; nothing if it does not wait.
+  /// Returns (start, position) of the next op of a device that waits for the favourite child of its
+  /// last op; nullopt if it does not wait.
   std::optional<std::pair<Nanos, int>> FirstBeforeFavorite(int device) {
     const int last = last_op_[device];
     const int child = last < 0 || favorite_child_.empty() ? -1 : favorite_child_[last];
@@ -253,8 +253,8 @@ class EtfScheduler {
     }
   }
 
-  /// Charges the memory of a group that has just got its device, where all its ready ops now go.
-  /// The free sources in it now bring their readers neither bytes nor the choice of a device.
+  /// Charges the memory of a group that was just assigned to a device, and queues its ready ops
+  /// there. Its free sources no longer add bytes to their readers, nor a choice of device.
   void NoteFixed(int group) {
     if (fixed_[group]) return;
     fixed_[group] = true;
@@ -274,15 +274,15 @@ class EtfScheduler {
   bool memory_aware_;
   OpInputs inputs_;
   ListSchedule schedule_;
-  std::vector<int> order_, position_;      // ops by static level and back
+  std::vector<int> order_, position_;      // ops by static level, and the inverse
   std::vector<int> waiting_for_;           // [num_ops] predecessors not yet scheduled
   std::vector<int> entries_;               // [num_ops] entries in queues
   std::vector<int> forced_;                // [num_ops] device that takes the op without room, or -1
   std::vector<int> version_;               // [num_ops] grows when MakeEntry() may change
   std::vector<bool> is_ready_, fixed_;     // [num_ops], [num_groups]
   std::vector<Queues> queues_;             // [num_devices]
-  std::vector<int> last_op_;               // [num_devices] given to it, or -1
-  std::vector<int> ready_;                 // with favourite children: those not yet scheduled
+  std::vector<int> last_op_;               // [num_devices] op scheduled last, or -1
+  std::vector<int> ready_;                 // with favourite children: ready ops not yet scheduled
   std::vector<std::int64_t> free_bytes_;   // [num_devices] [B]
   std::vector<std::int64_t> group_bytes_;  // [num_groups] [B]
 };

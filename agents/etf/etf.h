@@ -2,25 +2,24 @@
 
 // Earliest task first, and its memory-aware form.
 //
-// ETF: of all pairs of a ready op v and a device d, repeatedly take the one that can start first,
+// ETF: of all pairs of a ready op v and a device d, repeatedly take the pair that can start first,
 //   start(v, d) = max(time from which d has nothing to do, latest arrival of v's inputs on d),
-// the op of the highest static level (longest chain of mean costs to an exit) among equals, then
-// the device of least index. No insertion, and no look at how long v takes on d: made for equal
-// devices, therefore `devices: gpu` by default. Messages never wait for each other, for
-// the host or for devices that they occupy.
+// ties go to the op of the highest static level (longest chain of mean costs to an exit), then to
+// the device of least index. There is no insertion, and the run time of v on d is not considered:
+// ETF was made for identical devices, therefore `devices: gpu` by default. Messages never wait for
+// each other, for the host or for devices that they occupy.
 //
-// m-ETF (`memory_aware`) also keeps what is left of every device's memory. A group takes, on its
-// device and for good, the bytes of all tensors its ops make (aliases count nothing) plus its
-// largest workspace, as Baechi counts for training: conservative, since activations are in truth
-// released; `count_outputs: false` takes only parameters, buffers and optimiser state. A pair that
-// does not fit is left out, and not looked at again; an op that fits on no device any more goes to
-// the device with the most memory left, so that there always is a placement, feasible or not.
-// Received copies and graph inputs are not counted.
+// m-ETF (`memory_aware`) also tracks the free memory of every device. A group permanently occupies,
+// on its device, the bytes of all tensors that its ops make (aliases count nothing) plus its
+// largest workspace, as Baechi counts for training. This is conservative, since activations are
+// released in reality; `count_outputs: false` counts only parameters, buffers and optimiser state.
+// A pair that does not fit is dropped and not considered again. An op that no longer fits on any
+// device goes to the device with the most free memory, so that there is always a placement,
+// feasible or not. Received copies and graph inputs are not counted.
 //
-// With a favourite child for some ops (agents/m_sct) a device also waits: it is kept for the child
-// of the op that it was given last, from when the child is ready, if no device could start the
-// child earlier. Until then it takes only ops whose inputs have reached every device, in the usual
-// order.
+// With favourite children (agents/m_sct) a device may also wait. It is reserved for the favourite
+// child of its last op from the time when the child is ready, if no device could start the child
+// earlier. Until then it takes only ops whose inputs have reached every device, in the usual order.
 //
 // Groups are fixed by their first scheduled op, parameters by their first reader (list_schedule.h).
 // Deterministic; O(devices * (inputs + ops * log ops)), with the inputs of all ops.
@@ -55,9 +54,8 @@ struct EtfSchedule {
   Nanos makespan = 0;                ///< by the heuristic's own model [ns]
 };
 
-/// @param devices  mask of devices to use; a group that is allowed on none of them may use all that
-///   it is allowed on
-/// @param memory_aware, count_outputs  as the settings
+/// @param devices  mask of devices to use; a group allowed on none of them may use all its devices
+/// @param memory_aware, count_outputs  same meaning as the settings
 /// @param favorite_child  [num_ops] an op or -1; empty: none
 /// @throws Interrupted
 EtfSchedule ComputeEtf(const Problem& problem,

@@ -44,7 +44,7 @@ int ParseDevice(const ConfigNode& rule, int layers, const Cluster& cluster) {
   return gpus[count >= layers ? layer : layer * count / layers];
 }
 
-/// Gives every op a device: see the header.
+/// Sets the device of every undecided op, as described in the header.
 void FollowInputs(const Problem& problem, std::vector<int>& device) {
   const Graph& graph = problem.graph();
   const OpInputs inputs(graph);

@@ -1,8 +1,8 @@
 #pragma once
 
-// What an expert would do by hand: rules from op names to devices.
+// An expert's placement by hand: rules from op names to devices.
 //
-// `rules` is a list, or the path of a YAML file that has it under `rules` (with `layers`):
+// `rules` is a list, or the path of a YAML file that has the list under `rules` (with `layers`):
 //
 //   layers: 4
 //   rules:
@@ -10,25 +10,25 @@
 //     - {match: ["*/softmax/*", "*/attention/*"], layer: 3}
 //     - {match: "input/*", device: cpu}
 //
-// `layers`: how many the rules count, if any rule counts them. With L layers on G GPUs a layer goes
-// to GPU floor(layer * G / L), or to GPU `layer` where G >= L. `device`: a device's name, or gpu or
-// cpu, the first of that class.
+// `layers` is the number of layers, if any rule uses `layer`. With L layers on G GPUs a layer goes
+// to GPU floor(layer * G / L), or to GPU `layer` if G >= L. `device` is a device's name, or gpu or
+// cpu for the first device of that class.
 //
-// The first rule decides whose pattern, or one of whose patterns, matches all of the op's name: '*'
-// stands for any characters (so "*encoder/lstm0/*" also matches the gradients and updates named
-// after the layer), '?' for one. A rule that no op's name matches is refused: it was written for
-// another graph. Ops that no rule matches follow the predecessor that sends them the most bytes, in
-// topological order, and, if all their predecessors are undecided, the first reader that has a
-// device, in reverse order; those connected to nothing decided go to the first GPU (or device, if
-// there is none).
+// An op goes to the device of the first rule with a pattern that matches its whole name: '*' stands
+// for any characters (so "*encoder/lstm0/*" also matches the gradients and updates named after the
+// layer), '?' for one. A rule that matches no op is an error: it was written for another graph. An
+// op without a matching rule follows the predecessor that sends it the most bytes, in topological
+// order. If all its predecessors are undecided, it follows the first reader that has a device, in
+// reverse order. Ops that are connected to no decided op go to the first GPU (or device, if there
+// is no GPU).
 //
-// `before` is a list of rules that come before those of `rules`: {match: "gradients/*", device:
-// gpu} puts all gradients on the first GPU, where TensorFlow's placer has them unless the script
-// asks for colocate_gradients_with_ops.
+// `before` is a list of rules that come before those of `rules`. For example, {match:
+// "gradients/*", device: gpu} puts all gradients on the first GPU, like TensorFlow's placer unless
+// the script asks for colocate_gradients_with_ops.
 //
-// Groups go to the device of the majority of their ops, weighted by mean cost (the first device
-// among equals); if they may not run there, to the first allowed device of the other class, then to
-// any. Evaluates one placement. Deterministic.
+// Groups go to the device of the majority of their ops, weighted by mean cost; ties go to the first
+// device. If they may not run there, they go to the first allowed device of the other class, then
+// to any allowed device. Evaluates one placement. Deterministic.
 //
 // Reference: A. Mirhoseini et al., ICML 2017, baseline "Expert-designed placement".
 
@@ -60,8 +60,8 @@ struct ExpertRule {
 
 /// @param rules  the sequence
 /// @param layers 0: `layer` is refused
-/// @throws InputError with the place, for a rule of another form, an unknown device or a layer out
-///   of range
+/// @throws InputError with the position in the file, for a malformed rule, an unknown device or a
+///   layer out of range
 std::vector<ExpertRule> ParseExpertRules(const ConfigNode& rules,
                                          int layers,
                                          const Cluster& cluster);
@@ -74,7 +74,7 @@ class ExpertAgent final : public ConstructiveAgent {
 
  private:
   std::vector<Placement> Construct() const override;
-  /// Gives the ops that are undecided the devices of a list of rules.
+  /// Sets the devices of the undecided ops by a list of rules.
   void Apply(const ConfigNode& rules, int layers);
 
   std::vector<int> device_of_op_;  // -1: no rule matched

@@ -19,10 +19,10 @@
 namespace emplace {
 namespace {
 
-constexpr int kMostStates = 1024;  // sets of devices used, by how many of each class
+constexpr int kMostStates = 1024;  // sets of used devices, as numbers of devices per class
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The dynamic programme over a lattice.
+/// The dynamic program over a lattice.
 class SplitProgramme {
  public:
   SplitProgramme(const CompiledPeriod& p,
@@ -42,7 +42,8 @@ class SplitProgramme {
     value_[0] = 0;
   }
 
-  /// @param limit  splits of this period or more are of no interest [ns]
+  /// Finds the best split.
+  /// @param limit  splits of this period or more are discarded [ns]
   /// @return whether there is a split
   bool Solve(double limit, const Interrupt& interrupt) {
     limit_ = limit;
@@ -80,7 +81,7 @@ class SplitProgramme {
   struct DeviceClass {
     std::vector<int> devices;
     std::int64_t memory;
-    std::vector<double> time;  // [num_items] that a piece there pays [ns]
+    std::vector<double> time;  // [num_items] transfer time paid by a piece there [ns]
   };
   struct From {
     int ideal = -1, state = -1, device_class = -1;
@@ -101,7 +102,7 @@ class SplitProgramme {
       if (added) classes_.push_back({{}, p_.memory[d], {}});
       classes_[entry->second].devices.push_back(d);
     }
-    // Too many sets: each device a class of its own, to be taken in their order.
+    // Too many sets: each device is its own class, and the devices are used in their order.
     num_states_ = 1;
     for (const DeviceClass& one : classes_) {
       num_states_ = std::min<std::size_t>(num_states_ * (one.devices.size() + 1), kMostStates + 1);
@@ -135,8 +136,8 @@ class SplitProgramme {
     }
   }
 
-  // States: how many of each class are used, mixed radix; in order: how many of the devices are
-  // over.
+  // Sets the states: the numbers of used devices of all classes in mixed radix. If the devices are
+  // used in order, a state is the number of devices that are done.
   void SetStates() {
     if (in_order_) {
       num_states_ = classes_.size() + 1;
@@ -156,7 +157,7 @@ class SplitProgramme {
     }
   }
 
-  // Puts a group into the piece or takes it out.
+  // Adds a group to the piece or removes it.
   void Toggle(int group, int sign) {
     for (int c = 0; c < num_classes(); ++c) {
       cost_[c] += sign * p_.problem.group_cost(group, classes_[c].devices[0]);
@@ -184,7 +185,7 @@ class SplitProgramme {
     }
   }
 
-  // The piece is upper_ without `lower`. Tries it on every class, and all larger pieces.
+  // Tries the piece, upper_ without `lower`, and all larger pieces on every class.
   void Visit(int lower) {
     seen_[lower] = upper_;
     if (lower != upper_) Extend(lower);
@@ -211,9 +212,9 @@ class SplitProgramme {
     }
   }
 
-  // The elements on any way down.
+  // Returns the elements on a path down from `upper` to `lower`.
   std::vector<int> Between(int upper, int lower) const {
-    // Ideals are ordered by size, so that a way down never passes below `lower`.
+    // Ideals are ordered by size, so that no path down skips `lower`.
     std::vector<int> elements;
     std::vector<bool> dead(upper + 1, false);
     std::vector<std::pair<int, std::size_t>> way{{upper, 0}};
@@ -243,20 +244,20 @@ class SplitProgramme {
   std::vector<Transition> transitions_;
   double limit_ = kNever;
   int upper_ = 0;
-  // Of the piece.
+  // State of the current piece.
   std::vector<int> in_piece_;      // [num_items + num_inputs] pins
   std::vector<Nanos> cost_;        // [classes] of the ops [ns]
   std::vector<double> transfers_;  // [classes] [ns]
   std::int64_t bytes_ = 0;
-  // [ideals, states] least period, and the last piece of it.
+  // [ideals, states] smallest period, and the last piece that attains it.
   std::vector<double> value_;
   std::vector<double>::const_iterator best_;
   std::vector<From> from_;
   std::vector<int> seen_;  // [ideals] the last ideal from which it was visited
 };
 
-/// Groups that are in no piece, dearest first: each where the period, then the sum of the loads, is
-/// least.
+/// Places the groups that are in no piece, in descending order of cost: each on the device that
+/// minimises the period, then the sum of the loads.
 void PlaceOthers(const CompiledPeriod& problem, std::uint64_t devices, Placement& placement) {
   std::vector<int> others;
   const auto cost = [&](int g) { return MeanCost(problem.problem, g, ~std::uint64_t{0}); };

@@ -1,8 +1,8 @@
 #pragma once
 
-// One convex set of groups per device, for the period: the best such split, found by dynamic
-// programming over the ideals of the groups' order, or over those of one linear order where there
-// are too many of them (chain_split.h says what is exact). Evaluates that one placement.
+// One convex set of groups per device, for the period objective. Finds the best such split by
+// dynamic programming over the ideals of the groups' order, or over those of a linear order if
+// there are too many (chain_split.h states the limits of exactness). Evaluates one placement.
 
 #include <vector>
 

@@ -60,7 +60,7 @@ std::vector<int> OrderByPlace(const Problem& problem, std::uint64_t devices) {
   for (const int group : problem.group_order()) {
     if (place[group] != kNowhere) placed.push_back(group);
   }
-  while (!placed.empty()) {  // round by round, from those with a place
+  while (!placed.empty()) {  // in rounds, starting from the groups with a position
     std::vector<int> drawn;
     std::map<int, std::pair<std::int64_t, int>> strongest;  // bytes, -place
     for (const int source : placed) {
@@ -131,7 +131,7 @@ std::optional<Lattice> IdealLattice(const CompiledPeriod& p,
   Lattice lattice;
   for (const int group : order) lattice.elements.push_back({group});
   lattice.below.emplace_back();
-  // What may come next, of each ideal of one size.
+  // An ideal of the current size, and the elements that can be added to it.
   struct Ideal {
     int index;
     std::vector<int> next;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The order of the groups that chain_split.h cuts, and the lattice of its ideals.
+// The order of the groups that chain_split.h splits, and the lattice of its ideals.
 
 #include <cstdint>
 #include <optional>
@@ -12,28 +12,31 @@
 
 namespace emplace {
 
-/// The devices that are shared out: the set m with the largest |m| * (cost of the groups that may
-/// run on all of m), of the sets that groups may run on. Bit d: device d.
+/// Returns the devices that take part in the split: of all sets of devices on which some group may
+/// run, the set m with the largest |m| * (cost of the groups that may run on all of m). Bit d:
+/// device d.
 std::uint64_t SharedDevices(const Problem& problem);
 
-/// Groups that may run on all of `devices` by their places (chain_split.h): the total order.
+/// Returns the groups that may run on all of `devices`, in the total order of their positions
+/// (chain_split.h).
 std::vector<int> OrderByPlace(const Problem& problem, std::uint64_t devices);
 
-/// What is cut into pieces: elements, which are lists of groups, and the ideals of their order.
+/// The input of a split: elements, each a list of groups, and the ideals of their order.
 struct Lattice {
   std::vector<std::vector<int>> elements;
-  /// Ideals by size, the empty one first. Of each: the ideals with one element less, and which.
+  /// The ideals are sorted by size, the empty one first. Below is an ideal with one element less,
+  /// and that element.
   struct Below {
     int element, ideal;
   };
   std::vector<std::vector<Below>> below;  ///< [ideals]
 };
 
-/// The ideals of a linear order, cut at 1,000 places of equal cost at most.
+/// Returns the ideals of a linear order with at most 1,000 cuts, at equal distances in cost.
 Lattice ChainLattice(const Problem& problem, const std::vector<int>& order);
 
-/// All ideals of the order by items; empty if there are more than `max_ideals`.
-/// @param order  groups; of two that exchange an item the former is before the latter
+/// Returns all ideals of the order given by the items; nullopt if there are more than `max_ideals`.
+/// @param order  groups; the order of two groups that exchange an item is their order here
 /// @throws Interrupted
 std::optional<Lattice> IdealLattice(const CompiledPeriod& problem,
                                     const std::vector<int>& order,

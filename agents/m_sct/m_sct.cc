@@ -17,13 +17,13 @@
 namespace emplace {
 namespace {
 
-/// A dependency with a choice: between two groups, of ops that are scheduled.
+/// A dependency that has a variable x: between two groups, and not on a free source.
 struct SctEdge {
   int from, to;
   double time;  // mean communication [ns]
 };
 
-/// The linear programme, column by column as CLP takes it. Rows are ">=".
+/// The linear program, column by column as CLP expects it. Rows are ">=".
 class SctProgram {
  public:
   int AddRow(double least) {
@@ -35,13 +35,13 @@ class SctProgram {
     most_.push_back(most);
     cost_.push_back(cost);
   }
-  /// Of the column that was added last.
+  /// Adds a coefficient to the last column.
   void Add(int row, double value) {
     rows_.push_back(row);
     values_.push_back(value);
   }
 
-  /// An optimum. @return [columns]
+  /// Returns an optimum. @return [columns]
   std::vector<double> Solve(const Interrupt& interrupt) {
     const int columns = static_cast<int>(most_.size());
     starts_.push_back(static_cast<CoinBigIndex>(values_.size()));
@@ -59,7 +59,7 @@ class SctProgram {
                     cost_.data(),
                     row_least_.data(),
                     row_most.data());
-    constexpr int kStopped = 3;  // by the limit; the next solve goes on from the basis reached
+    constexpr int kStopped = 3;  // iteration limit; the next solve resumes from this basis
     for (int limit = 1000; Clp_status(lp.get()) != 0; limit += limit / 2) {
       interrupt.Check();
       Clp_setMaximumIterations(lp.get(), limit);
@@ -88,7 +88,7 @@ std::vector<int> FavoriteChildren(const Problem& problem,
                                   std::uint64_t devices,
                                   const Interrupt& interrupt) {
   const OpInputs inputs(problem.graph());
-  const ListSchedule schedule(problem, inputs, devices);  // knows the free sources
+  const ListSchedule schedule(problem, inputs, devices);  // for its free sources
   const MeanCommunication communication = ComputeMeanCommunication(problem.cluster(), devices);
   const std::vector<double> cost = MeanOpCosts(problem, devices);
   double unit = 0;  // keeps coefficients near 1
@@ -96,8 +96,8 @@ std::vector<int> FavoriteChildren(const Problem& problem,
   std::vector<int> child(problem.num_ops(), -1);
   if (unit == 0) return child;
 
-  // Rows: a dependency each (s_j - s_i - c x >= p_i); an op's finish (w - s_i >= p_i); then, where
-  // there is a choice, children and parents.
+  // Rows: one per dependency (s_j - s_i - c x >= p_i); then for each op its finish
+  // (w - s_i >= p_i), its children and its parents.
   struct Dependency {
     int from, to, row;
   };
@@ -152,7 +152,7 @@ std::vector<int> FavoriteChildren(const Problem& problem,
   std::vector<bool> has_parent(problem.num_ops(), false);
   for (int e : least_first) {
     if (solution[e] >= 0.5) break;
-    // Both hold but for the solver's rounding.
+    // Neither happens, except for rounding errors of the solver.
     if (child[edges[e].from] >= 0 || has_parent[edges[e].to]) continue;
     child[edges[e].from] = edges[e].to;
     has_parent[edges[e].to] = true;

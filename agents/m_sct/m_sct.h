@@ -3,8 +3,8 @@
 // Small communication times, within the devices' memory (m-SCT of Baechi).
 //
 // Where messages take less time than ops, every op can have at most one *favourite child*: a
-// successor that starts on its device before it could start anywhere else. Which one is chosen by
-// the relaxation of an integer programme for a machine with a device for every op:
+// successor that starts on its device before it could start anywhere else. The favourite children
+// are determined by the relaxation of an integer program for a machine with one device per op:
 //
 //   min w  s.t.  s_i + p_i + c_ij x_ij <= s_j          for every dependency i -> j
 //                s_i + p_i <= w                        for every op i
@@ -12,19 +12,19 @@
 //                sum over i of x_ij >= predecessors(j) - 1
 //                s >= 0,  0 <= x <= 1
 //
-// with mean costs p and mean communication c; x_ij = 0 says that j runs on i's device. j is the
+// with mean costs p and mean communication c; x_ij = 0 means that j runs on i's device. j is the
 // favourite child of i if x_ij < 1/2, which holds for at most one j of every i and one i of every
-// j. Then ops are scheduled as by m-ETF (agents/etf/etf.h, which tells how memory is counted), but
-// a device waits for the favourite child of its last op where it can start it first; before the
-// child it takes only ops that are urgent: their inputs have reached every device.
+// j. The ops are then scheduled as by m-ETF (agents/etf/etf.h, which describes how memory is
+// counted), but a device waits for the favourite child of its last op if it can start it first.
+// Before the child it takes only urgent ops, whose inputs have reached every device.
 //
 // Ops of one group count as one device: dependencies within a group and on free sources
-// (agents/shared/list_schedule.h) have no x. The programme usually has many optima; CLP's dual
-// simplex method takes one of them, always the same.
+// (agents/shared/list_schedule.h) have no x. The program usually has many optima; CLP's dual
+// simplex method always finds the same one.
 //
-// Time: the simplex method grows faster than linearly in ops and dependencies (some ten seconds for
-// 20,000 ops), hence the limit `most_ops`. Scheduling is that of m-ETF; where a device waits, it
-// looks at all ready ops.
+// Time: the simplex method grows faster than linearly in ops and dependencies (tens of seconds for
+// 20,000 ops), hence the limit `most_ops`. Scheduling takes the time of m-ETF; a waiting device
+// scans all ready ops.
 //
 // References: B. Jeon et al., Baechi: Fast Device Placement of Machine Learning Graphs, SoCC 2020,
 // section 3 (m-SCT); C. Hanen, A. Munier, An approximation algorithm for scheduling dependent tasks
@@ -50,9 +50,9 @@ struct MSctConfig {
   }
 };
 
-/// The favourite child of each op by the linear programme, or -1. @return [num_ops]
-/// @param devices  mask of devices to use, as ComputeEtf() takes it
-/// @throws Interrupted; RunError if the solver gives up
+/// Returns the favourite child of each op according to the linear program, or -1. @return [num_ops]
+/// @param devices  mask of devices to use, as for ComputeEtf()
+/// @throws Interrupted; RunError if the solver fails
 std::vector<int> FavoriteChildren(const Problem& problem,
                                   std::uint64_t devices,
                                   const Interrupt& interrupt = {});

@@ -12,7 +12,7 @@
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
 // Reference: Z. Jia, M. Zaharia, A. Aiken, Beyond Data and Model Parallelism for Deep Neural
-// Networks, MLSys 2019, section 6. beta, penalty and reset are those of its program [R]; there a
+// Networks, MLSys 2019, section 6. beta, penalty and reset are those of its program; there a
 // proposal changes how an op is split, too, and the chain begins at data parallelism.
 
 #include <string>

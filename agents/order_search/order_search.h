@@ -23,7 +23,7 @@
 //
 // Ends only when no group has a choice and there is no order; otherwise the budget ends it.
 //
-// Source: [ours]. Ranks: HEFT (Topcuoglu et al. 2002), with the costs of the placement at hand.
+// Ranks: HEFT (Topcuoglu et al. 2002), with the costs of the placement at hand.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,20 +1,20 @@
 #pragma once
 
-// Predict earliest finish time: HEFT's list scheduling with a look ahead, at no higher cost.
+// Predict earliest finish time: HEFT's list scheduling with lookahead, at no higher cost.
 //
-// The optimistic cost table tells, for an op v on a device d, how long the rest of the graph behind
-// v takes at least, if every further op gets the device that is best for it:
+// The optimistic cost table gives, for an op v on a device d, an optimistic estimate of the time of
+// the rest of the graph after v, with every further op on its best device:
 //
 //   OCT(v, d) = max over successors s of v of
 //               min over devices e of (OCT(s, e) + w(s, e) + (e == d ? 0 : c(v, s)))
 //
-// with costs w and mean communication c; 0 for an op without successors. Ops are taken by
-// descending rank_oct(v) = mean over d of OCT(v, d) as they become ready, each onto the device d
-// where its finish (with insertion) plus OCT(v, d) is least.
+// with costs w and mean communication c; 0 for an op without successors. Ready ops are taken by
+// descending rank_oct(v) = mean over d of OCT(v, d), each onto the device d that minimises its
+// finish time (with insertion) plus OCT(v, d).
 //
-// Groups, free sources, and what is not looked at (waiting messages, the host, memory) are as with
-// HEFT (agents/heft/heft.h). A successor of v's own group shares its device, so that e = d there.
-// O(devices^2 * inputs + devices * ops * log ops), with the inputs of all ops.
+// Groups, free sources and the neglected effects (waiting messages, the host, memory) are the same
+// as for HEFT (agents/heft/heft.h). A successor of v's own group shares its device, so that e = d
+// there. O(devices^2 * inputs + devices * ops * log ops), with the inputs of all ops.
 //
 // Reference: H. Arabnejad, J. G. Barbosa, List Scheduling Algorithm for Heterogeneous Systems by an
 // Optimistic Cost Table, IEEE TPDS 25(3), 2014, section 4.
@@ -35,8 +35,7 @@ struct PeftSchedule {
   Nanos makespan = 0;                  ///< by the heuristic's own model [ns]
 };
 
-/// @param devices  mask of devices to use; a group that is allowed on none of them may use all that
-///   it is allowed on
+/// @param devices  mask of devices to use; a group allowed on none of them may use all its devices
 /// @throws Interrupted
 PeftSchedule ComputePeft(const Problem& problem,
                          std::uint64_t devices,

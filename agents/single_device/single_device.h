@@ -1,13 +1,13 @@
 #pragma once
 
-// Everything on one device.
+// All groups on one device.
 //
-// The baseline every placement is compared with. Groups that may not run on the device go to the
-// first allowed device of the other class ("ops without a GPU kernel on the CPU"), or, failing
-// that, to the first allowed device at all. Registered three times: single_device, and, with the
-// class as its default, single_gpu and single_cpu.
+// The baseline for all other placements. Groups that may not run on the device go to the first
+// allowed device of the other class (ops without a GPU kernel go to the CPU), or else to their
+// first allowed device. Registered three times: as single_device and, with the class as its
+// default, as single_gpu and single_cpu.
 //
-// Evaluates one placement. Deterministic; knows nothing of memory.
+// Evaluates one placement. Deterministic; memory is not considered.
 //
 // Reference: A. Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML
 // 2017, baselines "Single-CPU" and "Single-GPU".
@@ -26,11 +26,12 @@ struct SingleDeviceConfig {
   }
 };
 
-/// Where a group may go that should run on `device`: there, or else on the devices of the other
-/// class, or else anywhere. @return mask of allowed devices
+/// Returns the candidate devices of a group that should run on `device`: that device if allowed,
+/// else the allowed devices of the other class, else all allowed devices. @return mask
 std::uint64_t SingleDeviceCandidates(const Problem& problem, int group, int device);
 
-/// All groups on `device` where allowed, the others on the first of their SingleDeviceCandidates.
+/// Returns a placement of all groups on `device` if allowed there; the others go to the first of
+/// their SingleDeviceCandidates().
 Placement SingleDevicePlacement(const Problem& problem, int device);
 
 class SingleDeviceAgent final : public ConstructiveAgent {

@@ -2,7 +2,7 @@
 
 namespace emplace {
 
-/// Help of the setting `start`, whose names starts.h explains.
+/// Help of the setting `start`; starts.h explains the names.
 inline constexpr const char* kStartHelp =
     "begins at the best of: contiguous, cpop, etf, heft, heuristics (all of these and single), "
     "nothing (random or untrained), random, single, single_cpu, single_gpu";

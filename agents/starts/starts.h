@@ -1,22 +1,22 @@
 #pragma once
 
-// What searches and learners begin from, by name: their setting `start`, a list.
+// Initial placements of searches and learners, by name: their setting `start`, a list of names.
 //
-//   single       all on the device on which everything together costs least
+//   single       all groups on the device with the smallest total cost
 //   single_cpu, single_gpu
-//                all on the first device of the class; groups that may not run there as
-//                single_device.h tells
-//   contiguous   blocks of equal cost over all devices of the class of `single`; where the
-//                objective is the period, the split of a linear order that has the least one
+//                all groups on the first device of the class; groups that may not run there as
+//                described in single_device.h
+//   contiguous   blocks of equal cost over all devices of the class of `single`; with the period as
+//                the objective, the split of a linear order with the smallest period
 //                (ideals/chain_split.h)
 //   etf          over all devices of that class
 //   heft, cpop   over all devices
-//   random       drawn
+//   random       a random placement
 //   heuristics   contiguous, cpop, etf, heft and single
-//   nothing      stands alone: a search begins at a random placement, a learner untrained
+//   nothing      the only name: a search begins at a random placement, a learner untrained
 //
-// So {nothing}, {single_gpu} and {heuristics} give any of them equal starts. What a learner makes
-// of a start is told in its header.
+// With the same list, for example {single_gpu} or {heuristics}, all of them have equal starts. The
+// header of each learner describes its use of a start.
 
 #include <cstdint>
 #include <optional>
@@ -30,18 +30,19 @@
 
 namespace emplace {
 
-/// The names above, in alphabetical order.
+/// Returns the names above, in alphabetical order.
 std::vector<std::string> StartNames();
 
 /// @throws SettingError naming `key` and the choices for an unknown name, an empty list, `nothing`
-///   beside others, or a class of devices that the cluster does not have
+///   together with other names, or a class of devices that the cluster does not have
 void ValidateStarts(const Problem& problem,
                     const std::string& key,
                     const std::vector<std::string>& names);
 
-/// One placement a name, but for `heuristics`, in the order of the names. At least one.
+/// Returns at least one placement: one per name (one per member for `heuristics`), in the order of
+/// the names.
 /// @param names  valid
-/// @param rng  draws `random` and `nothing`
+/// @param rng  for `random` and `nothing`
 /// @throws Interrupted
 std::vector<Placement> MakeStarts(const Problem& problem,
                                   const std::vector<std::string>& names,
@@ -51,10 +52,10 @@ std::vector<Placement> MakeStarts(const Problem& problem,
 struct EvaluatedStart {
   Placement placement;
   Outcome outcome;
-  std::int64_t evaluations = 1;  ///< that it took to find it among others
+  std::int64_t evaluations = 1;  ///< number of starts that were evaluated to find it
 };
 
-/// What a learner begins from: the best of MakeStarts(), one evaluation each; none for `nothing`.
+/// Returns the best of MakeStarts(), with one evaluation each; nullopt for `nothing`.
 /// @throws BudgetExhausted; Interrupted
 std::optional<EvaluatedStart> BestStart(const Problem& problem,
                                         const std::vector<std::string>& names,
