@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kPerturbations = 5;  // different ones
+constexpr int kPerturbations = 5;  // number of different probabilities
 
 }  // namespace
 

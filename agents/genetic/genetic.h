@@ -1,23 +1,24 @@
 #pragma once
 
-// A genetic algorithm with local improvement (a memetic one).
+// Genetic algorithm with local improvement (a memetic algorithm).
 //
-// The population begins with the placements named by `start` and, up to `population`, perturbations
-// of the best of them: each group moved with a probability of 2^-4, 2^-5, ... 2^-8 in turn. A step
-// makes one child:
+// The initial population consists of the placements named by `start` and, up to `population`,
+// perturbations of the best of them, in which each group moves with a probability of 2^-4, 2^-5,
+// ... 2^-8 in turn. A step makes one child:
 //
-// - two parents, each the best of `tournament` random members, are crossed (crossover.h);
-// - mutation: of the child itself and `batch` - 1 single proposals from it (common/moves.h) the
-//   best is kept;
-// - improvement: `climbs` times, the best of `batch` proposals replaces the child if it is no
+// - crossover: two parents, each the best of `tournament` random members, are crossed
+//   (crossover.h);
+// - mutation: the best of the child and `batch` - 1 proposals from it (agents/shared/moves.h)
+//   replaces the child;
+// - improvement: `climbs` times, the best of `batch` proposals replaces the child if it is not
 //   worse.
 //
-// The child takes the place of a member with the same score, else of the worst one if it is better.
-// After `patience` children without a better placement, all but the best member become
+// The child replaces a member with the same score, else the worst member if the child is not worse.
+// After `patience` children without a better placement, all members but the best are replaced by
 // perturbations again.
 //
-// With several `islands` each has a population of its own; a step is then a round of all of them
-// (improvement/islands.h), and what an island gets from its neighbour joins its population.
+// With several `islands` each has its own population. A step is then a round of all islands
+// (improvement/islands.h), and a placement from the neighbouring island joins the population.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -73,7 +74,7 @@ class GeneticAgent final : public ImprovementAgent {
   void Improve(Evaluator& evaluator) override;
   void Adopted() override;
   void VisitSearch(StateVisitor& v) override;
-  /// Perturbations of the best placement join until the population is complete.
+  /// Adds perturbations of the best placement until the population is complete.
   void Fill(Evaluator& evaluator);
   const ScoredPlacement& DrawParent();
   void Insert(const ScoredPlacement& child);

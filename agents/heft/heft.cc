@@ -33,8 +33,8 @@ std::vector<bool> CriticalPath(const Problem& problem,
   return on_path;
 }
 
-/// The device on which the path costs least, forbidden ops counted at their mean cost; -1 if no op
-/// of the path may run on any preferred device.
+/// Returns the device with the smallest total cost of the path, with forbidden ops counted at their
+/// mean cost; -1 if no op of the path may run on any preferred device.
 int PathDevice(const Problem& problem,
                const std::vector<bool>& on_path,
                const std::vector<double>& cost,

@@ -7,18 +7,17 @@
 // (mean cost w, mean communication c), each onto the device on which it finishes first, possibly in
 // an idle interval between ops already there (insertion).
 //
-// CPOP: priority(v) = rank_u(v) + rank_d(v); the ops of one critical path (from the source of
-// highest priority along the successors of highest priority) all go to the device on which they
-// cost least together; the others, taken by priority as they become ready, to the device on which
-// they finish first, with insertion.
+// CPOP: priority(v) = rank_u(v) + rank_d(v). The ops of one critical path (from the source of
+// highest priority along the successors of highest priority) all go to the device with the smallest
+// total cost of the path. The other ops are taken by priority as they become ready, each onto the
+// device on which it finishes first, with insertion.
 //
 // Messages never wait for each other, for the host or for devices that they occupy, and memory is
-// not looked at; the simulated step is therefore longer than the heuristic's own makespan as a
-// rule. With groups, the first op of a
-// group that is scheduled decides for all: it goes to the device d that minimises its finish time
-// plus what the group's other ops cost on d. That is the classical rule when every op is its own
-// group. See list_schedule.h for groups and free sources. Ties go to the device of least index.
-// O(devices * (inputs + ops * log ops)), with the inputs of all ops.
+// not considered; the simulated step is therefore usually longer than the heuristic's own makespan.
+// With groups, the first scheduled op of a group determines the device of the group: the device d
+// that minimises its finish time plus the cost of the group's other ops on d. This is the classical
+// rule if every op is its own group. See list_schedule.h for groups and free sources. Ties go to
+// the device of least index. O(devices * (inputs + ops * log ops)), with the inputs of all ops.
 //
 // Reference: H. Topcuoglu, S. Hariri, M.-Y. Wu, Performance-Effective and Low-Complexity Task
 // Scheduling for Heterogeneous Computing, IEEE TPDS 13(3), 2002, sections 4 and 5.
@@ -40,8 +39,7 @@ struct HeftSchedule {
   Nanos makespan = 0;                ///< by the heuristic's own model [ns]
 };
 
-/// @param devices  mask of devices to use; a group that is allowed on none of them may use all that
-///   it is allowed on
+/// @param devices  mask of devices to use; a group allowed on none of them may use all its devices
 /// @throws Interrupted
 HeftSchedule ComputeHeft(const Problem& problem,
                          std::uint64_t devices,

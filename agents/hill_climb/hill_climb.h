@@ -3,23 +3,23 @@
 // Hill climbing with perturbed restarts (iterated local search).
 //
 // The first step evaluates the placements named by `start` and begins at the best of them. Every
-// further step proposes `batch` moves (common/moves.h) from the current placement x, evaluates them
-// together, and goes to
+// further step proposes `batch` moves (agents/shared/moves.h) from the current placement x,
+// evaluates them together, and moves to
 //
 //   x' = the best of the batch (accept: best), or the first that is better than x (accept: first),
 //
-// if Better(x', x): feasible before infeasible, then less memory missing, then less time. On a
-// plateau, a candidate as good as x is taken when none is better (`sideways`), without counting as
-// an improvement. After `patience` batches without improvement of x, or once three times as many
-// moves as there are moves of single groups have brought none, the search restarts: `batch`
-// perturbations of the best placement so far (../improvement/perturbed_restarts.h) are evaluated,
-// and the best of them is the new x.
+// if Better(x', x): feasible before infeasible, then less memory missing, then less time. With
+// `sideways`, the search moves to a candidate as good as x if none is better; this does not count
+// as an improvement. After `patience` batches without improvement of x, or after three times as
+// many moves as there are moves of single groups if that is earlier, the search restarts: `batch`
+// perturbations of the best placement so far (../shared/improvement/perturbed_restarts.h) are
+// evaluated, and the best of them becomes x.
 //
-// With several `islands` as many climb side by side, each with a seed and restarts of its own; a
-// step is then a round of all of them (../improvement/islands.h).
+// With several `islands` as many searches run concurrently, each with its own seed and restarts. A
+// step is then a round of all islands (../shared/improvement/islands.h).
 //
-// Ends only when no group has a choice; otherwise the budget ends it. Memory and time enter through
-// outcomes alone, so that it works with every evaluator.
+// Ends only when no group has a choice; otherwise the budget ends it. Memory and time are taken
+// only from outcomes, so that the search works with every evaluator.
 //
 // References: H. R. Lourenco, O. C. Martin, T. Stuetzle, Iterated Local Search, Handbook of
 // Metaheuristics, 2003; N. Mladenovic, P. Hansen, Variable Neighborhood Search, Computers and
@@ -76,7 +76,7 @@ class HillClimbAgent final : public ImprovementAgent {
   void VisitSearch(StateVisitor& v) override;
   void Climb(Evaluator& evaluator);
   void Restart(Evaluator& evaluator);
-  /// Makes the i-th of the candidates the current placement.
+  /// Makes the i-th candidate the current placement.
   void MoveTo(std::size_t i);
 
   Config config_;

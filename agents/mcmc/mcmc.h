@@ -1,19 +1,19 @@
 #pragma once
 
-// FlexFlow's search: Metropolis over placements, plain.
+// FlexFlow's search: the Metropolis algorithm over placements.
 //
 // A proposal moves one random group to another of its allowed devices, both uniform. With
 //
-//   cost = T + penalty * m     T step time [ms], m missing memory [MB]
+//   cost = T + penalty * m     (T: step time [ms], m: missing memory [MB])
 //
 // it is accepted with probability min(1, exp(-beta * (cost' - cost))). After `reset` proposals the
-// chain goes back to the best placement so far.
+// chain returns to the best placement so far.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
 // Reference: Z. Jia, M. Zaharia, A. Aiken, Beyond Data and Model Parallelism for Deep Neural
-// Networks, MLSys 2019, section 6. beta, penalty and reset are those of its program; there a
-// proposal changes how an op is split, too, and the chain begins at data parallelism.
+// Networks, MLSys 2019, section 6. beta, penalty and reset are those of FlexFlow's program. Its
+// proposals also change how an op is split, and its chain begins at data parallelism.
 
 #include <string>
 #include <vector>
@@ -47,7 +47,7 @@ class McmcAgent final : public ImprovementAgent {
   /// @throws SettingError for an unknown start
   McmcAgent(const AgentContext& context, const Config& config);
 
-  /// [ms]
+  /// Returns the cost of a score. [ms]
   double Cost(const Score& score) const;
 
  private:
@@ -56,7 +56,7 @@ class McmcAgent final : public ImprovementAgent {
 
   Config config_;
   MoveProposer proposer_;
-  int since_reset_ = 0;  // proposals
+  int since_reset_ = 0;  // proposals since the last reset
   NeighborBatch proposal_;
 };
 

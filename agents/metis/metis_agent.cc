@@ -16,10 +16,11 @@ namespace {
 
 constexpr int kSeed = 1;
 
-/// METIS draws from the C library's generator and traps signals.
+/// METIS uses the random generator of the C library and traps signals.
 std::mutex metis_mutex;
 
-/// 0 or 1 for each vertex; `share` of the weight is wanted on side 0.
+/// Bisects the graph; side 0 gets about `share` of the weight. @return [n] side 0 or 1 of each
+/// vertex
 std::vector<std::int32_t> Bisect(PartitionGraph& graph, double share, double tolerance) {
   static_assert(sizeof(idx_t) == sizeof(std::int32_t), "METIS is built for 32-bit indices");
   idx_t num_vertices = graph.size(), constraints = 1, parts = 2, cut = 0;
@@ -51,7 +52,7 @@ std::vector<std::int32_t> Bisect(PartitionGraph& graph, double share, double tol
   return side;
 }
 
-/// The part of each vertex, an index into `speeds`.
+/// Returns the part of each vertex, an index into `speeds`.
 std::vector<std::int32_t> Partition(PartitionGraph& graph,
                                     const std::vector<double>& speeds,
                                     double tolerance,

@@ -2,20 +2,22 @@
 
 // Graph partitioning by METIS.
 //
-// The groups form an undirected graph: a vertex weighs its mean cost over the devices, an edge the
-// bytes that cross if its ends are apart. Recursive bisection: the devices are split into a first
-// and a second half, METIS's multilevel bisection cuts the vertices in two, so that the weight of
-// the cut edges is small and each side weighs about its devices' share of the total speed; and so
-// on with each half until single devices are left. Over all levels a device may get (1 + imbalance)
-// times its share, if the vertices allow. (METIS's own k-way calls bisect in the same way; they
-// print to the standard output when a side runs empty, which is why the recursion is ours.)
+// The groups form an undirected graph. The weight of a vertex is its mean cost over the devices;
+// the weight of an edge is the bytes that are sent if its ends are on different devices. The
+// partition uses recursive bisection. The devices are split into a first and a second half, and
+// METIS's multilevel bisection cuts the vertices in two, so that the total weight of the cut edges
+// is small and each side's weight is about its devices' share of the total speed. Each half is
+// split in the same way until single devices remain. Over all levels a device may get (1 +
+// imbalance) times its share, if the vertices allow it. METIS's own k-way calls bisect in the same
+// way, but print to the standard output when a side becomes empty; the recursion is therefore
+// implemented here.
 //
-// METIS knows nothing of constraints, of time or of memory. Groups it puts where they may not run
-// are repaired afterwards: each goes to the allowed device with which it shares the most bytes (the
-// least loaded among equals). Where there are no more groups than devices, the dearest group gets
-// the fastest device. Deterministic (fixed seed). METIS keeps global state, so that constructions
-// on several threads take turns. Near-linear in groups and edges; an interrupt ends a construction
-// between two bisections.
+// METIS does not know constraints, time or memory. Groups on devices where they are not allowed are
+// repaired afterwards: each goes to the allowed device with which it shares the most bytes (ties go
+// to the least loaded device). If there are at most as many groups as devices, the most expensive
+// group gets the fastest device, and so on. Deterministic (fixed seed). METIS has global state, so
+// that constructions on several threads take turns. Near-linear in groups and edges; an interrupt
+// ends a construction between two bisections.
 //
 // Reference: G. Karypis, V. Kumar, Multilevel k-way Partitioning Scheme for Irregular Graphs, J.
 // Parallel and Distributed Computing 48 (1998).

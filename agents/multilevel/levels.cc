@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kFree = 0.01;  // share of a mean that what is free counts
+constexpr double kFree = 0.01;  // share of the mean that is added to costs and bytes
 constexpr double kLeastShrinking = 0.05;
 
 double MeanEdgeBytes(const Problem& problem) {
@@ -24,7 +24,7 @@ double MeanEdgeBytes(const Problem& problem) {
   return edges > 0 ? bytes / edges : 0;
 }
 
-// The group of one problem that holds group `group` of another.
+// Returns the group of `other` that contains group `group` of `problem`.
 int GroupIn(const Problem& other, const Problem& problem, int group) {
   return other.grouping().group_of(problem.grouping().members(group)[0]);
 }
@@ -36,7 +36,7 @@ std::shared_ptr<const Problem> CoarserProblem(const Problem& problem,
                                               double limit,
                                               Rng& rng) {
   const int num_groups = problem.num_groups();
-  std::vector<double> cost = MeanCosts(problem);  // by cluster
+  std::vector<double> cost = MeanCosts(problem);  // of each cluster
   const double some_cost = kFree * std::accumulate(cost.begin(), cost.end(), 1.0) / num_groups;
   const double some_bytes = kFree * MeanEdgeBytes(problem) + 1;
   std::vector<std::uint64_t> allowed(num_groups);

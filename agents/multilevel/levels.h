@@ -15,34 +15,36 @@
 
 namespace emplace {
 
-/// One round of heavy-edge clustering. In random order each group that is alone yet joins the
-/// cluster of the neighbour of highest rating
+/// Runs one round of heavy-edge clustering. In random order, each group that is still alone joins
+/// the neighbouring cluster with the highest rating
 ///
 ///   (bytes + b)^2 / ((w + m) (w' + m)),
 ///
-/// w and w' the mean costs of group and cluster, m the mean cost of a group and b the mean bytes of
-/// an edge, a hundredth of each, so that what is free, too, finds a partner. Both must share an
-/// allowed device, and together cost at most `limit`.
-/// Reference: M. Holtgrewe, P. Sanders, C. Schulz, Engineering a Scalable High Quality Graph
-/// Partitioner, IPDPS 2010, for the rating.
-/// @param problem    it, or the problem that it was made of, outlives the coarser one
+/// where w and w' are the mean costs of the group and the cluster, m is a hundredth of the mean
+/// cost of a group, and b is a hundredth of the mean bytes of an edge, so that groups without cost
+/// or bytes find a partner, too. Both must share an allowed device, and together cost at most
+/// `limit`. The rating is that of M. Holtgrewe, P. Sanders, C. Schulz, Engineering a Scalable High
+/// Quality Graph Partitioner, IPDPS 2010.
+/// @param problem    must outlive the coarser problem, as must the problem it was made from
 /// @param placement  if not null, only groups on the same device join
-/// @return a coarser problem, or null if the groups became fewer by less than a twentieth
+/// @return a coarser problem, or null if the number of groups fell by less than a twentieth
 std::shared_ptr<const Problem> CoarserProblem(const Problem& problem,
                                               const Placement* placement,
                                               double limit,
                                               Rng& rng);
 
-/// The placement of a finer problem's groups. @param coarse  has coarser groups of the same ops
+/// Returns the placement of a finer problem's groups.
+/// @param coarse  has coarser groups of the same ops
 Placement Refine(const Placement& placement, const Problem& coarse, const Problem& fine);
-/// The reverse. @param placement  the groups of a coarser one are on one device
+/// Returns the placement of a coarser problem's groups.
+/// @param placement  has all groups of each coarser group on one device
 Placement Coarsen(const Placement& placement, const Problem& fine, const Problem& coarse);
 
 /// Evaluates placements of a coarser problem as placements of the original one. Both have the same
 /// ops, so an issue order passes through.
 class LevelEvaluator final : public ForwardingEvaluator {
  public:
-  /// @param fine    evaluator of the original problem. Both outlive this
+  /// @param fine    evaluator of the original problem; it and `coarse` must outlive this object
   LevelEvaluator(Evaluator& fine, const Problem& coarse);
   const Problem& problem() const override { return coarse_; }
   void Evaluate(std::span<const Placement> placements,
@@ -57,7 +59,7 @@ class LevelEvaluator final : public ForwardingEvaluator {
  private:
   const Problem& coarse_;
   Adjacency members_;  // [coarse groups] original groups
-  // Of one call.
+  // Buffers of one call.
   std::vector<Placement> placements_;
   std::vector<DeviceIndex> rows_;
   std::vector<int> begin_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Multilevel search (multilevel_search.h) that searches each level by large_neighborhood.h.
+// Multilevel search (multilevel_search.h) with large_neighborhood.h as the search of each level.
 
 #include <cstdint>
 #include <memory>

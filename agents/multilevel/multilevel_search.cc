@@ -11,9 +11,9 @@
 namespace emplace {
 namespace {
 
-constexpr double kLargest = 4;         // groups of the coarsest level, against their mean
-constexpr double kLengthening = 1.5;   // of cycles
-constexpr double kWorthwhile = 0.001;  // improvement for which a level is searched on
+constexpr double kLargest = 4;         // of a coarse group, relative to their mean
+constexpr double kLengthening = 1.5;   // of the effort from cycle to cycle
+constexpr double kWorthwhile = 0.001;  // improvement for which the search of a level continues
 
 }  // namespace
 

@@ -1,15 +1,16 @@
 #pragma once
 
-// Multilevel search: groups are merged into fewer and fewer, the coarsest are placed, and the
-// placement is improved on every level on the way back, always by what the evaluator says of the
-// whole graph. What searches a level is up to the derived agent.
+// Multilevel search: groups are merged step by step, the coarsest groups are placed, and the
+// placement is improved on every level on the way back to the given groups. Placements are always
+// evaluated on the whole graph. The derived agent supplies the search of a level.
 //
-// A cycle coarsens (levels.h) until `coarsest` groups remain or nothing merges, no group costing
-// more than 4 / coarsest of the whole, and then searches on each level from the coarsest to the
-// given groups for `effort` evaluations, and on as long as as many bring a thousandth. The first
-// cycle begins at the best of the placements that `start` names for the coarsest groups. All
-// further ones merge only what is on one device in the best placement so far, and begin at that;
-// each has 1.5 times the effort of the one before. A step is a level.
+// A cycle coarsens (levels.h) until `coarsest` groups remain or no more groups merge; no merged
+// group costs more than 4 / coarsest of the whole. It then searches each level, from the coarsest
+// to the given groups, for `effort` evaluations, and repeats this while they improve the placement
+// by a thousandth. The first cycle begins at the best of the placements that `start` names for the
+// coarsest groups. Every further cycle merges only groups on the same device in the best placement
+// so far, begins at that placement, and has 1.5 times the effort of the previous cycle. A step is a
+// level.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -39,26 +40,26 @@ class MultilevelSearch : public ImprovementAgent {
                    std::int64_t effort);
 
  protected:
-  /// A search of one level. Unless it adopts a placement, it begins at its own starts.
-  /// @param level   its problem, a seed of its own
-  /// @param effort  evaluations that it has at least
+  /// Returns a search of one level. Unless it adopts a placement, it begins at its own starts.
+  /// @param level   context with the problem of the level and its own seed
+  /// @param effort  minimum number of evaluations of the search
   virtual std::unique_ptr<ImprovementAgent> SearchOf(const AgentContext& level,
                                                      std::int64_t effort) const = 0;
 
  private:
   void Improve(Evaluator& evaluator) final;
-  void Adopted() final {}  // the next cycle begins at it
+  void Adopted() final {}  // the next cycle begins at the adopted placement
   void VisitSearch(StateVisitor& v) final;
-  /// Makes the levels of a cycle of merging_ and first_.
+  /// Builds the levels of a cycle from merging_ and first_.
   void BuildLevels();
 
   std::shared_ptr<const Problem> problem_;
   int coarsest_;
   std::int64_t effort_;
   int cycle_ = 0;
-  int left_ = 0;     // levels of the cycle still to be searched; 0: it is over
-  Rng merging_;      // generator when the cycle began
-  Placement first_;  // best placement when the cycle began
+  int left_ = 0;     // levels of the cycle still to be searched; 0: the cycle is complete
+  Rng merging_;      // generator at the beginning of the cycle
+  Placement first_;  // best placement at the beginning of the cycle
   std::vector<std::shared_ptr<const Problem>> levels_;  // from the given groups to the coarsest
 };
 

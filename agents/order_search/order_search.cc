@@ -116,7 +116,7 @@ std::vector<int> OrderSearchAgent::ProposeOrder() {
   const double longest = std::log2(std::max(2.0, graph.num_ops() / 2.0));
   const int target =
       std::max(0, position[op] - static_cast<int>(std::exp2(longest * Uniform01(rng_))));
-  // What is at or behind the target and has a path to the op goes to the target, in its order.
+  // Moves all ops at or after the target from which a path leads to the op to the target, in order.
   std::vector<char> moved(graph.num_ops(), 0);
   moved[op] = 1;
   for (int i = position[op]; i >= target; --i) {

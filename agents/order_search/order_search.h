@@ -1,29 +1,28 @@
 #pragma once
 
-// Placement and issue order, improved in turn.
+// Search that improves the placement and the issue order in turn.
 //
 // In stream semantics every device and channel works in the order in which ops are issued, so that
-// the order is a decision beside the placement. The search keeps one of each, x and o. Its first
-// step evaluates the placements named by `start` in the evaluator's own order and in that by upward
-// rank, and begins at the best pair. Then, `batches` times in a row, it proposes `batch` moves
-// (common/moves.h) of x and goes to the best of them unless that is worse; and once it proposes
-// `orders` orders for x, and goes to the best of them unless that is worse. An order is that of
-// IssueOrder() (framework/schedule/issue_order.h) by one of these priorities, drawn in turn:
+// this order is a second decision besides the placement. The search keeps one placement x and one
+// order o. Its first step evaluates the placements named by `start` in the evaluator's own order
+// and in the order by upward rank, and begins at the best pair. A round then proposes `batch` moves
+// (agents/shared/moves.h) of x and makes the best of them unless it is worse, `batches` times; then
+// it proposes `orders` orders for x, and takes the best of them unless it is worse. An order is
+// that of IssueOrder() (framework/schedule/issue_order.h) for one of these priorities, in turn:
 //
-//   rank       rank(v) = c(v, x(v)) + max over the readers r of what v makes of (t + rank(r)),
-//              t = the time of the transfer where x puts v and r on different devices, else 0
+//   rank       rank(v) = c(v, x(v)) + max over the readers r of v's outputs of (t + rank(r)),
+//              t = the transfer time if v and r are on different devices in x, else 0
 //   noise      rank(v) * (1 + s z), z standard normal, ln s uniform in [ln 0.003, ln 0.3]
-//   forward    the order at hand, but a random op, with what it awaits, up to 2^U positions
-//   earlier,
-//              U uniform up to half of all
+//   forward    the current order, but a random op and its predecessors move forward by up to 2^U
+//              positions, with U uniform and 2^U at most half of all ops
 //
-// After `patience` rounds without improvement it begins anew from the best pair, each group moved
-// with probability `perturbation` (doubled each time, as in hill_climb.h). Where there is no issue
-// order (queue semantics, hardware) only placements are searched.
+// After `patience` rounds without improvement the search restarts from the best pair, with each
+// group moved with probability `perturbation` (doubled each time, as in hill_climb.h). If there is
+// no issue order (queue semantics, hardware), only placements are searched.
 //
 // Ends only when no group has a choice and there is no order; otherwise the budget ends it.
 //
-// Ranks: HEFT (Topcuoglu et al. 2002), with the costs of the placement at hand.
+// Ranks: HEFT (Topcuoglu et al. 2002), with the costs of the current placement.
 
 #include <cstddef>
 #include <cstdint>
@@ -72,8 +71,7 @@ class OrderSearchAgent final : public Agent {
   void VisitState(StateVisitor& v) override;
 
  private:
-  /// A placement, the order in which it is issued (empty: the evaluator's own), and what they lead
-  /// to.
+  /// A placement, its issue order (empty: the evaluator's own), and their score.
   struct Pair {
     Placement placement;
     std::vector<int> order;  // [num_ops] op ids
@@ -83,23 +81,23 @@ class OrderSearchAgent final : public Agent {
   void MoveGroups(Evaluator& evaluator);
   void MoveOps(Evaluator& evaluator);
   void Restart(Evaluator& evaluator);
-  /// Notes whether the current pair is the best.
+  /// Stores the current pair if it is the best.
   void NoteBest();
   std::vector<std::int64_t> Ranks(const Placement& placement) const;
   std::vector<int> ProposeOrder();
 
   std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;  // ends the construction of starts
+  Interrupt interrupt_;  // ends the construction of starts early
   Config config_;
   MoveProposer proposer_;
   Rng rng_;
   bool started_ = false, has_orders_ = false;
-  int batches_ = 0;   // since the last look at orders
+  int batches_ = 0;   // since orders were last proposed
   int stale_ = 0;     // rounds since the current pair last improved
   int restarts_ = 0;  // since the best was found
-  int proposed_ = 0;  // orders, of all placements
+  int proposed_ = 0;  // orders proposed, for all placements
   Pair current_, best_;
-  MoveLists candidates_;  // of one step, as are their outcomes
+  MoveLists candidates_;  // of one step, like their outcomes
   OutcomeTable outcomes_;
 };
 

@@ -17,7 +17,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kLooksPerEvaluation = 5;  // of the solver, at the budget
+constexpr int kLooksPerEvaluation = 5;  // calls of `stop` per evaluation of the start
 
 }  // namespace
 
@@ -48,7 +48,8 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
     return bound_ >= known;
   };
   raise(ProveBound(*problem_).value);
-  // A search without new placements must learn, too, that the budget is at its end.
+  // Evaluates the start regularly, so that a search without new placements notices the end of the
+  // budget, too.
   int looks = 0;
   const auto stop = [&] {
     interrupt_.Check();
@@ -64,7 +65,7 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
 
   const PeriodProgramme programme(compiled, known);
   if (std::ranges::any_of(programme.columns, [](const auto& choice) { return choice.empty(); })) {
-    raise(known);  // no device has the group within a smaller period
+    raise(known);  // some group has no device that allows a smaller period
     return;
   }
   Placement last = start;

@@ -1,21 +1,21 @@
 #pragma once
 
-// The period, exactly: branch and bound over the mixed-integer programme of the placements
-// (framework/bounds/period_bound.h), with a proven bound at any time.
+// Exact minimisation of the period: branch and bound over the mixed-integer program of the
+// placements (framework/bounds/period_bound.h), with a proven bound at any time.
 //
 // The first `warm_steps` steps are steps of the multilevel search
-// (period_multilevel/period_multilevel.h). The next step, the last one, proves bounds by cuts and
-// by spreading and then searches the programme until all is decided: each group in turn on each of
-// its devices, dear ones first, interchangeable devices without a group only once. Every node's
-// solution is rounded and evaluated if it was not before, so that better placements and the end of
-// the budget are found on the way.
+// (period_multilevel/period_multilevel.h). The last step proves bounds by cuts and by spreading,
+// and then searches the program exhaustively: each group in turn on each of its devices, expensive
+// groups first, and only one of several interchangeable devices without a group. The solution of
+// every node is rounded and evaluated, unless it equals the previous one. The search thus finds
+// better placements and notices the end of the budget.
 //
-// The programme is only of placements that are better than the best known one by more than a share
-// of 1e-7: then the search is finished, the best placement is optimal within that share, and
-// bound() says so. Where routes or memory leave no such proof, bound() is less.
+// The program contains only placements that are better than the best known one by more than a share
+// of 1e-7. When the search finishes, the best placement is therefore optimal within that share, and
+// bound() reports it. If routes or memory prevent this proof, bound() is smaller.
 //
-// Exact for tens of groups; for hundreds the bounds by cuts and spreading are what counts. The last
-// step cannot be saved half done.
+// Exact for tens of groups; for hundreds of groups the bounds by cuts and spreading are the useful
+// result. The last step can only be saved when it is complete.
 
 #include <memory>
 

@@ -14,13 +14,13 @@
 namespace emplace {
 namespace {
 
-constexpr int kClustersPerDevice = 8;                  // where coarsening ends
+constexpr int kClustersPerDevice = 8;                  // coarsening stops here
 constexpr double kLeastShare = 0.1, kMostShare = 0.7;  // largest cluster, of a device's fair share
 constexpr std::int64_t kLeastProposals = 20'000, kMostProposals = 500'000;  // per level
 constexpr double kHotCoarse = 0.1, kHotRefine = 0.02, kHotRecombine = 0.05;
 constexpr double kHotBest = 0.005, kCold = 5e-5;
-constexpr int kStepsPerBest = 6;  // one of so many, on average, anneals the best
-constexpr int kBestEffort = 4;    // times that of a level
+constexpr int kStepsPerBest = 6;  // on average, one of these steps anneals the best placement
+constexpr int kBestEffort = 4;    // relative to that of a level
 
 }  // namespace
 

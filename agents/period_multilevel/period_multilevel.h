@@ -1,19 +1,20 @@
 #pragma once
 
-// Multilevel search with recombination, for the period.
+// Multilevel search with recombination, for the period objective.
 //
-// A step makes one placement. It coarsens the problem (common/period_levels.h), anneals on the
-// coarsest level, and again on each finer one with what came of the level above. The first
+// A step makes one placement. It coarsens the problem (agents/shared/period_levels.h), anneals on
+// the coarsest level, and then on each finer level from the result of the coarser one. The first
 // `population` steps begin with the best contiguous split (ideals/chain_split.h) of the coarsest
-// level, which is another one in each step, but for the very first: with that of the finest. Each
-// further step takes two placements a, b of the population and never joins groups that a or b keeps
-// apart, so that both are placements of the coarsest level, too; it begins there with the better
-// one. In every fourth step b is a. One such step in six instead anneals the best placement on the
-// finest level alone, four times as long and from a low temperature. The result replaces the worst
-// placement of the population if it is better than that one, or one of equal score.
+// level, which differs from step to step; the very first step begins with that of the finest level.
+// Each further step takes two placements a, b of the population, and never joins groups that are on
+// different devices in a or in b. Both are therefore placements of the coarsest level, too, and the
+// step begins there with the better one. In one of four steps b is a. One of six such steps instead
+// anneals the best placement on the finest level alone, four times as long and from a low
+// temperature. The result replaces a member of equal score, else the worst member if the result is
+// not worse.
 //
 // Annealing makes `effort` proposals per group and level, from 20,000 to 500,000. Deterministic for
-// a seed; each step costs one evaluation of the budget. Never ends unless no group has a choice.
+// a seed; each step takes one evaluation of the budget. Ends only when no group has a choice.
 //
 // References: G. Karypis, V. Kumar, Multilevel k-way Hypergraph Partitioning, VLSI Design 11
 // (2000); R. Andre, S. Schlag, C. Schulz, Memetic Multilevel Hypergraph Partitioning, GECCO 2018
@@ -48,7 +49,7 @@ class PeriodMultilevelAgent final : public ImprovementAgent {
   void Improve(Evaluator& evaluator) override;
   void Adopted() override { Add(best()); }
   void VisitSearch(StateVisitor& v) override;
-  /// @param start  of the problem; empty: a split of the coarsest level
+  /// @param start  placement of the problem; empty: a split of the coarsest level
   Placement Refine(std::span<const int> keep_apart, const Placement& start, double hot);
   Placement Create();
   Placement Recombine();

@@ -9,7 +9,8 @@
 namespace emplace {
 namespace {
 
-/// `joined` without the merges of groups that share no allowed device: their groups stand alone.
+/// Returns `joined` without the merges of groups that share no allowed device; these groups stay
+/// separate.
 Grouping WithSharedDevices(const Problem& problem, const Grouping& joined) {
   std::vector<std::uint64_t> allowed(joined.num_groups(), ~std::uint64_t{0});
   for (int op = 0; op < problem.num_ops(); ++op) {

@@ -1,14 +1,14 @@
 #pragma once
 
 // Pipeline stages of equal cost: the forward pass is cut into one contiguous stage per device in
-// topological order, and the backward pass and the update of a stage go to its device. It is what
-// users write by hand, and the row that pipelined training begins with.
+// topological order, and the backward pass and the update of a stage go to its device. Users write
+// such stages by hand; they are the baseline of pipelined training.
 //
-// An op that names its forward op (attribute `forward_op`), an op that shares a `colocate` label
-// with others and an alias of a tensor join the stage of these; then the blocks are those of
-// agents/contiguous/contiguous.h, each counted with its forward and backward cost. Groups are
-// respected. What joins by these rules but shares no allowed device is placed as if it did not.
-// Without any `forward_op` this is `contiguous`.
+// An op with the attribute `forward_op` joins the stage of that op, an op with a `colocate` label
+// the stage of the other ops with the label, and an alias the stage of its tensor. The blocks are
+// then those of agents/contiguous/contiguous.h, weighted by their forward and backward cost. Groups
+// are kept. Ops that would join but share no allowed device are placed separately. Without any
+// `forward_op` the result is that of `contiguous`.
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ struct PipelineStagesConfig {
   }
 };
 
-/// One stage per device, in the order of `devices`.
+/// Returns the placement with one stage per device, in the order of `devices`.
 /// @throws InputError as ColocateGradients() does
 Placement PipelineStagesPlacement(const Problem& problem, const std::vector<int>& devices);
 

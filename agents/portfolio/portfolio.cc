@@ -21,7 +21,7 @@ constexpr double kLeastShare = 0.1, kLearning = 0.5, kLeastLength = 0.125;
 constexpr int kPatience = 16;  // turns
 constexpr std::int64_t kLargeGraph = 10'000, kLeastTurn = 128, kPeriodTurns = 16;
 
-// ln(before / after), 1 where less memory is missing, 0 where nothing is better.
+// Returns ln(before / after); 1 if less memory is missing, 0 if nothing is better.
 double Gain(const Score& before, const Score& after) {
   if (after >= before) return 0;
   if (after.deficit < before.deficit) return 1;
@@ -139,14 +139,14 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   turn_ = std::min(2 * turn_, longest_turn_);
   if (stale_turns_ >= kPatience) {
     members_[next_anew_] = MakeMultilevel(rng()());
-    members_[next_anew_].stale = false;  // it has a basin of its own to find first
+    members_[next_anew_].stale = false;  // lets it search its own basin first
     next_anew_ = (next_anew_ + 1) % num_multilevel_;
     stale_turns_ = 0;
   }
 }
 
 void PortfolioAgent::VisitSearch(StateVisitor& v) {
-  if (v.reading()) MakeMembers([] { return 0; });  // their generators are read
+  if (v.reading()) MakeMembers([] { return 0; });  // their generators are read below
   v.Count("evaluations of a turn", turn_);
   turn_ = std::max<std::int64_t>(1, turn_);
   v.Count("a number of turns", stale_turns_);

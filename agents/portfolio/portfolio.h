@@ -1,38 +1,40 @@
 #pragma once
 
-// Several searches side by side that share the best placement.
+// Several concurrent searches that share the best placement.
 //
-// The members are abreast / 2 of multilevel, and one each of tabu, large_neighborhood, genetic and
-// hill_climb (32 moves at a time), with their default settings and seeds of their own. A step is a
-// turn of `abreast` of them, on as many threads as the evaluator has. A member whose last turn
-// brought it nothing better first adopts the best placement of all. Each then searches until it has
-// made l * n evaluations or more. n is 128 in the first turn, twice as many in each further one, at
-// most `turn` (on larger graphs than 10,000 ops as many as take the time of `turn` on one of so
-// many, but no fewer than 128). l is 1 in a member's first turn, then
+// The members are abreast / 2 multilevel searches, and one each of tabu, large_neighborhood,
+// genetic and hill_climb (32 moves at a time), with their default settings and their own seeds. A
+// step is a turn of `abreast` members, on as many threads as the evaluator has. A member whose last
+// turn found nothing better first adopts the best placement of all. Each member then searches until
+// it has made l * n evaluations or more. n is 128 in the first turn and doubles in each further
+// turn, up to `turn`. (On a graph of p > 10,000 ops n is at most `turn` * 10,000 / p, but at least
+// 128.) l is 1 in a member's first turn, then
 //
-//   max(1/8, r / (largest r of those in the turn)).
+//   max(1/8, r / (largest r of the members in the turn)).
 //
-// All multilevel searches take part in every turn. The others go round at first; from then on they
-// are drawn one after another with probabilities in proportion to
+// All multilevel searches take part in every turn. Each of the others has one turn first. After
+// that they are drawn without replacement with probabilities proportional to
 //
-//   0.1 + r / (largest r of all),      r' = r / 2 + g / 2 behind each turn of the member,
+//   0.1 + r / (largest r of all),      r' = r / 2 + g / 2 after each turn of the member,
 //
-// g = ln(T / T') / evaluations of the turn, T the best step time of all before it and T' the
-// member's behind it, 0 if that is no better (1 instead of the logarithm where less memory is
-// missing), so that who finds more searches more.
+// where g = ln(T / T') / evaluations of the turn, T is the best step time of all members before the
+// turn, and T' that of the member after it. g is 0 if the member found nothing better; the
+// logarithm is replaced by 1 if less memory is missing. Searches that improve the best placement
+// thus get a larger share of the evaluations.
 //
-// For the period period_multilevel takes the place of multilevel; a turn of it is one step, which
-// counts n evaluations. n is 16 * `turn` at most, since evaluations are quicker.
+// For the period objective, period_multilevel replaces multilevel. A turn of period_multilevel is
+// one step, which counts as n evaluations. n is at most 16 * `turn`, since evaluations are faster.
 //
-// On graphs of more than 10,000 ops, of which only few placements can be evaluated, a turn is one
-// of one multilevel search and one other member, one after the other: there the threads share each
-// batch.
+// On graphs of more than 10,000 ops, for which only few placements can be evaluated, a turn
+// consists of one multilevel search and one other member. They run one after the other, and the
+// threads share each batch.
 //
-// After 16 turns without a better placement one of the multilevel searches, each in its turn,
-// begins anew, with its own starts: it may find a better basin.
+// After 16 turns without a better placement, one of the multilevel searches (each in its turn)
+// restarts from its own starts, since it may find a better basin.
 //
-// Turns are counted in evaluations, not in seconds, and members share what they found at the end of
-// a turn only: the same seed gives the same search, whatever the threads and ranks.
+// The length of a turn is counted in evaluations, not in seconds, and members share results only at
+// the end of a turn. The same seed therefore gives the same search for any number of threads and
+// ranks.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -79,15 +81,15 @@ class PortfolioAgent final : public ImprovementAgent {
     std::unique_ptr<ImprovementAgent> agent;
     double rate = 0;     // r
     bool tried = false;  // had a turn
-    bool stale = true;   // its last turn brought it nothing better
+    bool stale = true;   // its last turn found nothing better
   };
   template <class A>
   Member Make(std::uint64_t seed, typename A::Config settings = {}) const;
   Member MakeMultilevel(std::uint64_t seed) const;
-  /// @param draw_seed  of each member
+  /// @param draw_seed  called for the seed of each member
   void MakeMembers(const std::function<std::uint64_t()>& draw_seed);
   void Begin(const std::vector<ScoredPlacement>& starts) override;
-  /// Indices of the members whose turn it is.
+  /// Returns the indices of the members of the next turn.
   std::vector<std::size_t> DrawTurn();
   void Improve(Evaluator& evaluator) override;
   void VisitSearch(StateVisitor& v) override;
@@ -97,8 +99,8 @@ class PortfolioAgent final : public ImprovementAgent {
   bool is_period_ = false, is_large_ = false;
   int abreast_ = 0, num_multilevel_ = 0;
   std::int64_t turn_ = 0, longest_turn_ = 0;  // evaluations
-  int stale_turns_ = 0;                       // since the best was found, or a search began anew
-  int next_anew_ = 0;                         // multilevel search
+  int stale_turns_ = 0;                       // since the last better placement or restart
+  int next_anew_ = 0;                         // multilevel search that restarts next
   std::vector<Member> members_;
 };
 

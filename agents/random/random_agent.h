@@ -1,8 +1,8 @@
 #pragma once
 
-// Random search: every group on a device drawn uniformly from its allowed ones, independently of
-// all others, a batch of placements per step. What every other search has to beat. Goes on until
-// the budget ends. The sequence of placements depends on the seed alone, not on `batch`.
+// Random search, the baseline of all searches: places every group on a device drawn uniformly from
+// its allowed ones, independently of all others, one batch per step. Runs until the budget ends.
+// The sequence of placements depends only on the seed, not on `batch`.
 
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
@@ -17,7 +17,7 @@ struct RandomConfig {
   void Visit(FieldVisitor& v) { v.Field("batch", batch, Between(1, 1e6), "placements per step"); }
 };
 
-/// Draws a device for each group.
+/// Draws an allowed device uniformly for each group.
 Placement DrawPlacement(const Problem& problem, Rng& rng);
 
 class RandomAgent final : public Agent {

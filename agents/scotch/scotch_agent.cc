@@ -15,10 +15,10 @@ namespace emplace {
 namespace {
 
 constexpr SCOTCH_Num kSeed = 1;
-constexpr double kCapacityUnits = 1000;  ///< a device of mean speed
-constexpr double kDistanceUnits = 4;     ///< the shortest distance
+constexpr double kCapacityUnits = 1000;  ///< of a device of mean speed
+constexpr double kDistanceUnits = 4;     ///< of the shortest distance
 constexpr double kMaxDistance = 1000;
-constexpr int kMostRefined = 300'000;  ///< groups
+constexpr int kMostRefined = 300'000;  ///< maximum number of groups that are refined
 
 std::mutex scotch_mutex;
 
@@ -26,7 +26,7 @@ void Require(int status, const char* call) {
   if (status != 0) throw RunError(std::string("agent scotch: ") + call + " failed");
 }
 
-// Owners of Scotch's objects.
+// RAII owners of Scotch's objects.
 struct Arch {
   SCOTCH_Arch value;
   Arch() { Require(SCOTCH_archInit(&value), "SCOTCH_archInit"); }
@@ -48,7 +48,8 @@ struct Context {
   ~Context() { SCOTCH_contextExit(&value); }
 };
 
-/// Distances of the ordered pairs of `devices`, symmetric. @return [n, n], 0 on the diagonal
+/// Returns the distances of the ordered pairs of `devices`, symmetric. @return [n, n], 0 on the
+/// diagonal
 std::vector<SCOTCH_Num> Distances(const Cluster& cluster,
                                   const std::vector<int>& devices,
                                   double bytes) {
@@ -78,7 +79,8 @@ std::vector<SCOTCH_Num> Distances(const Cluster& cluster,
   return distance;
 }
 
-/// A complete graph over the devices: `capacity` on the vertices, `distance` on the edges.
+/// Builds a complete graph over the devices, with `capacity` on the vertices and `distance` on the
+/// edges.
 void BuildArch(SCOTCH_Arch* arch,
                std::vector<SCOTCH_Num>& capacity,
                const std::vector<SCOTCH_Num>& distance) {

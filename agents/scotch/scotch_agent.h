@@ -2,23 +2,25 @@
 
 // Static mapping by Scotch.
 //
-// The groups form an undirected graph: a vertex weighs its mean cost over the devices, an edge the
-// bytes that cross if its ends are apart. The devices form the architecture: device d's capacity is
-// its share of the total speed, the distance of two devices is the mean of both directions' times
-// for a message of the mean edge's size when alone, in quarters of the shortest one. Dual recursive
-// bipartitioning finds the mapping m that minimises
+// The groups form an undirected graph. The weight of a vertex is its mean cost over the devices;
+// the weight of an edge is the bytes that are sent if its ends are on different devices. The
+// devices form the architecture. Device d's capacity is its share of the total speed. The distance
+// of two devices is the time of a message of mean edge size without other traffic, averaged over
+// both directions, in quarters of the shortest such time. Dual recursive bipartitioning finds the
+// mapping m that minimises
 //
-//   sum over edges {u, v} of bytes(u, v) * distance(m(u), m(v)),   load_d <= (1 + imbalance) *
-//   capacity_d
+//   sum over edges {u, v} of bytes(u, v) * distance(m(u), m(v)),
+//   load_d <= (1 + imbalance) * capacity_d
 //
-// As `scotch` it uses all devices, as `min_cut` the GPUs only. Scotch knows nothing of constraints,
-// of the order of ops or of memory; groups it puts where they may not run are repaired afterwards
-// as in metis_agent.h, and graphs with no more groups than devices are not given to it.
+// As `scotch` it uses all devices, as `min_cut` only the GPUs. Scotch does not know constraints,
+// the order of ops or memory. Groups on devices where they are not allowed are repaired afterwards
+// as in metis_agent.h. Scotch is not called for graphs with at most as many groups as devices.
 // Deterministic (fixed seed, one thread).
 //
-// Above 300,000 groups the parts are not refined all together after the recursion: on graphs with
-// many long edges that takes time far above linear (100 s instead of 13 s at 1,000,000 groups), for
-// a cut that is not much better. An interrupt ends a construction before the mapping, not within.
+// Above 300,000 groups the final refinement of all parts together is skipped. On graphs with many
+// long edges it takes far more than linear time (100 s instead of 13 s at 1,000,000 groups) for a
+// cut that is only slightly better. An interrupt ends a construction before the mapping, not during
+// it.
 //
 // Reference: F. Pellegrini, J. Roman, Scotch: A Software Package for Static Mapping by Dual
 // Recursive Bipartitioning of Process and Architecture Graphs, HPCN-Europe 1996; A. Mirhoseini et

@@ -4,24 +4,25 @@
 //
 // The energy of a placement with step time T [ns] and missing memory m [B] is
 //
-//   E = ln(max(T, 1)) + [m > 0] * deficit_penalty * (1 + m / M),     M the devices' finite memory
-//   together [B]
+//   E = ln(max(T, 1)) + [m > 0] * deficit_penalty * (1 + m / M)
 //
-// so that differences are relative changes of the step time. `chains` placements are annealed side
-// by side; a round proposes one move (common/moves.h) for each, evaluates them as one batch, and
-// accepts with probability min(1, exp((E - E') / temperature)).
+// with M the total finite memory of the devices [B]. Differences of E are relative changes of the
+// step time. `chains` placements are annealed concurrently. A round proposes one move
+// (agents/shared/moves.h) for each chain, evaluates the moves as one batch, and accepts each with
+// probability min(1, exp((E - E') / temperature)).
 //
 // Temperature. The first step evaluates the placements named by `start`, begins all chains at the
-// best of them, and evaluates `samples` moves from there: initial = (median of their positive
-// changes of E, the upper one of an even number) / ln(1 / initial_acceptance), or 0.01 if no move
-// made it worse. With p in [0, 1] the share of the planned evaluations used, the run is divided
-// into reheats + 1 cycles of equal length; in cycle k, at its share q,
+// best of them, and evaluates `samples` moves from there. The initial temperature is (median of
+// their positive changes of E, the upper one of an even number) / ln(1 / initial_acceptance), or
+// 0.01 if no move increased E. The planned evaluations are divided into reheats + 1 cycles of equal
+// length. In cycle k, after a share q in [0, 1] of the cycle,
 //
 //   temperature = initial * reheat^k * final_ratio^q.
 //
-// A new cycle begins with all chains at the best placement so far. Planned are the evaluations that
-// the budget leaves when the search begins, or `evaluations` if it knows no such limit (a budget in
-// seconds); beyond that further cycles follow at the last one's temperature.
+// A new cycle begins with all chains at the best placement so far. The number of planned
+// evaluations is the rest of the budget when the search begins, or `evaluations` if the budget does
+// not limit them (a budget in seconds). After the planned evaluations, further cycles follow at the
+// temperature of the last one.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -100,9 +101,9 @@ class AnnealingAgent final : public Agent {
   bool Finished() const override { return started_ && !proposer_.any(); }
   void VisitState(StateVisitor& v) override;
 
-  /// The energy E that is annealed.
+  /// Returns the energy E of a score.
   double Energy(const Score& score) const;
-  /// Temperature after `used` evaluations.
+  /// Returns the temperature after `used` evaluations.
   double Temperature(std::int64_t used) const;
 
  private:
@@ -113,15 +114,15 @@ class AnnealingAgent final : public Agent {
 
   void Begin(Evaluator& evaluator);
   void Round(Evaluator& evaluator);
-  /// Evaluates the i-th of `moves_` for the i-th chain: `scores_` has what they lead to.
+  /// Evaluates the i-th of `moves_` for the i-th chain and stores the results in `scores_`.
   void EvaluateMoves(Evaluator& evaluator);
-  /// Keeps the i-th of `moves_` if it is the best placement by Better(), which puts every feasible
-  /// one first, unlike the energy.
+  /// Stores the result of the i-th of `moves_` if it is the best placement by Better(), which,
+  /// unlike the energy, ranks every feasible placement first.
   void Note(const Placement& base, std::size_t i);
   std::int64_t CycleAt(std::int64_t used) const;
 
   std::shared_ptr<const Problem> problem_;
-  Interrupt interrupt_;  // ends the construction of starts
+  Interrupt interrupt_;  // ends the construction of starts early
   Config config_;
   MoveProposer proposer_;
   Rng rng_;
@@ -132,7 +133,7 @@ class AnnealingAgent final : public Agent {
   std::vector<State> chains_;
   State best_;
   Score best_score_;
-  // Of one round.
+  // Buffers of one round.
   MoveLists moves_;
   OutcomeTable scores_;
   std::vector<DeviceIndex> rows_;  // [chains, num_groups]

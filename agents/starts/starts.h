@@ -15,8 +15,8 @@
 //   heuristics   contiguous, cpop, etf, heft and single
 //   nothing      the only name: a search begins at a random placement, a learner untrained
 //
-// With the same list, for example {single_gpu} or {heuristics}, all of them have equal starts. The
-// header of each learner describes its use of a start.
+// With the same list, for example {single_gpu} or {heuristics}, all searches and learners have
+// equal starts. The header of each learner describes its use of a start.
 
 #include <cstdint>
 #include <optional>

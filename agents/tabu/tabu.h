@@ -2,12 +2,12 @@
 
 // Tabu search with a random candidate list.
 //
-// A step proposes `candidates` moves (common/moves.h) from the current placement, evaluates them
-// together, and goes to the best one that is not tabu, even if it is worse. When a group leaves a
-// device it may not return there for tenure + U steps, U uniform in [0, tenure]: a candidate is
-// tabu if any of its groups may not go where it would. Aspiration: a candidate better than the best
-// placement so far is never tabu. If all are tabu the step stays where it is. After `patience`
-// steps without a better placement the search goes back to the best one and forgets what is tabu.
+// A step proposes `candidates` moves (agents/shared/moves.h) from the current placement, evaluates
+// them together, and makes the best one that is not tabu, even if it is worse. A group that leaves
+// a device may not return there for tenure + U steps, U uniform in [0, tenure]: a candidate is tabu
+// if any of its moves is. Aspiration: a candidate better than the best placement so far is never
+// tabu. If all candidates are tabu, the placement does not change. After `patience` steps without a
+// better placement the search returns to the best one and clears the tabu list.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -55,10 +55,10 @@ class TabuAgent final : public ImprovementAgent {
  private:
   void Begin(const std::vector<ScoredPlacement>& starts) override;
   void Improve(Evaluator& evaluator) override;
-  /// Goes to the best placement and forgets what is tabu.
+  /// Sets the current placement to the best one and clears the tabu list.
   void Adopted() override;
   void VisitSearch(StateVisitor& v) override;
-  /// Nothing is tabu.
+  /// Clears the tabu list.
   void Forget();
   std::int64_t& tabu_until(Move move) {
     return tabu_until_[std::size_t(move.group) * problem().num_devices() + move.device];
@@ -67,9 +67,9 @@ class TabuAgent final : public ImprovementAgent {
 
   Config config_;
   MoveProposer proposer_;
-  std::int64_t step_ = 0;                 // since what is tabu was forgotten
+  std::int64_t step_ = 0;                 // since the tabu list was cleared
   std::int64_t stale_ = 0;                // steps since a better placement was found
-  std::vector<std::int64_t> tabu_until_;  // [num_groups, num_devices] first step that may go there
+  std::vector<std::int64_t> tabu_until_;  // [num_groups, num_devices] first step allowed
   NeighborBatch candidates_;
 };
 

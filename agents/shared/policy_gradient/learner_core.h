@@ -80,7 +80,6 @@ class LearnerCore {
   ///   copies, on `threads` threads
   /// @throws RunError "update 17: not finite: the sum of the gradients"; exceptions of
   ///   `differentiate`
-  /// throws
   Optimizer::StepInfo DescendTogether(int threads,
                                       std::int64_t update,
                                       float divisor,

@@ -11,7 +11,7 @@ namespace emplace {
 
 /// @param parameters  constructed with the settings of the saved ones
 /// @throws InputError naming the parameter if they are not: "agent state: parameter encoder.weights
-///   [8, 32] expected, got [8, 16]". Parameters read before that keep what was read.
+///   [8, 32] expected, got [8, 16]". Parameters read before that keep the values read.
 void VisitParameters(StateVisitor& v, ParameterSet& parameters);
 
 /// CHECKs that both have the same names and shapes.

@@ -20,7 +20,7 @@ struct PolicySample {
   int num_decisions = 1;                    ///< of one placement
   /// The same for each decision, for PPO.
   struct Decisions {
-    Var log_probability;      ///< [n, 1] of what was chosen
+    Var log_probability;      ///< [n, 1] of the choices made
     Var log_distribution;     ///< [n, D] of all choices
     std::vector<int> sample;  ///< [n] placement of each, 0 .. K - 1
   };
