@@ -148,9 +148,10 @@ auto MakeWith(const ConfigNode& settings,
   }
 }
 
-/// Entry for an agent class with a nested `Config` (a struct with Visit) and a constructor
-/// `A(const AgentContext&, const A::Config&)`; one that can be trained over several problems also
-/// has a nested `Trainer` with a constructor `A::Trainer(const TrainerContext&, const A::Config&)`.
+/// Makes the entry of an agent class with a nested `Config` (a struct with Visit) and a constructor
+/// `A(const AgentContext&, const A::Config&)`. A class that can be trained over several problems
+/// also has a nested `Trainer` with a constructor `A::Trainer(const TrainerContext&, const
+/// A::Config&)`.
 template <class A>
 AgentEntry Entry(std::string name,
                  std::string sentence,

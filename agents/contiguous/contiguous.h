@@ -3,10 +3,10 @@
 // Contiguous blocks of equal cost.
 //
 // The groups in topological order (Problem::group_order) are cut into one block per device, so that
-// each block's share of the total cost is the device's share of the total speed: group g, whose
-// mean cost w_g over the devices used spans [a, a + w_g) of the running sum, goes to the device in
-// whose share the midpoint a + w_g / 2 falls. With `sweep_devices` the first 1, 2, ..., all
-// selected devices are tried, and every one of these placements is evaluated.
+// each block's share of the total cost is the device's share of the total speed. Group g, whose
+// mean cost w_g over the used devices spans [a, a + w_g) of the running sum, goes to the device
+// whose share contains the midpoint a + w_g / 2. With `sweep_devices` the placements over the first
+// 1, 2, ..., all selected devices are evaluated.
 //
 // Groups without work (parameters, constants) and groups that are allowed on no selected device go
 // to the device of the neighbour with which they share the most bytes, if they are allowed there,

@@ -3,11 +3,7 @@
 // Earliest task first, and its memory-aware form.
 //
 // ETF: of all pairs of a ready op v and a device d, repeatedly take the pair that can start first,
-//   start(v, d) = max(time from which d has nothing to do, latest arrival of v's inputs on d),
-// ties go to the op of the highest static level (longest chain of mean costs to an exit), then to
-// the device of least index. There is no insertion, and the run time of v on d is not considered:
-// ETF was made for identical devices, therefore `devices: gpu` by default. Messages never wait for
-// each other, for the host or for devices that they occupy.
+//   start(v, d) = max(time from which d is idle, latest arrival of v's inputs on d),
 //
 // m-ETF (`memory_aware`) also tracks the free memory of every device. A group permanently occupies,
 // on its device, the bytes of all tensors that its ops make (aliases count nothing) plus its

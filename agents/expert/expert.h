@@ -59,7 +59,7 @@ struct ExpertRule {
 };
 
 /// @param rules  the sequence
-/// @param layers 0: `layer` is refused
+/// @param layers  number of layers; 0: `layer` is refused
 /// @throws InputError with the position in the file, for a malformed rule, an unknown device or a
 ///   layer out of range
 std::vector<ExpertRule> ParseExpertRules(const ConfigNode& rules,

@@ -41,7 +41,7 @@ Placement Refine(const Placement& placement, const Problem& coarse, const Proble
 Placement Coarsen(const Placement& placement, const Problem& fine, const Problem& coarse);
 
 /// Evaluates placements of a coarser problem as placements of the original one. Both have the same
-/// ops, so an issue order passes through.
+/// ops, so that issue orders are forwarded unchanged.
 class LevelEvaluator final : public ForwardingEvaluator {
  public:
   /// @param fine    evaluator of the original problem; it and `coarse` must outlive this object

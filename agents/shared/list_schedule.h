@@ -58,15 +58,15 @@ MeanCommunication ComputeMeanCommunication(const Cluster& cluster, std::uint64_t
 /// Returns the mean cost of each op over the candidate devices of its group. @return [num_ops] [ns]
 std::vector<double> MeanOpCosts(const Problem& problem, std::uint64_t preferred);
 
-/// rank_u(v) = w(v) + max over successors s of (c(v, s) + rank_u(s)), with mean costs w and mean
-/// communication c, 0 within a group. @return [num_ops] [ns]
+/// Returns rank_u(v) = w(v) + max over successors s of (c(v, s) + rank_u(s)), with mean costs w and
+/// mean communication c, 0 within a group. @return [num_ops] [ns]
 std::vector<double> UpwardRanks(const Problem& problem,
                                 const OpInputs& inputs,
                                 const std::vector<double>& cost,
                                 const MeanCommunication& communication);
 
-/// rank_d(v) = max over predecessors p of (rank_d(p) + w(p) + c(p, v)), 0 for an op without any.
-/// @return [num_ops] [ns]
+/// Returns rank_d(v) = max over predecessors p of (rank_d(p) + w(p) + c(p, v)), 0 without
+/// predecessors. @return [num_ops] [ns]
 std::vector<double> DownwardRanks(const Problem& problem,
                                   const OpInputs& inputs,
                                   const std::vector<double>& cost,

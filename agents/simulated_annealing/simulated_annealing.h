@@ -27,8 +27,8 @@
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
 // Reference: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Optimization by Simulated Annealing,
-// Science 220 (1983); the search of Z. Jia et al., FlexFlow, MLSys 2019, is its
-// constant-temperature relative.
+// Science 220 (1983). The search of Z. Jia et al., FlexFlow, MLSys 2019, is similar, at a constant
+// temperature.
 
 #include <cstddef>
 #include <cstdint>

@@ -17,12 +17,12 @@
 // above. Before each further step the agent scores the placements again, and log p is replaced by
 // the ratios r_it of the current to the sampling probabilities of each decision t:
 //
-//   1/K' sum_i A_i sum_t r_it, clipped, or with beta sum_t KL_t(old || new); entropy and imitation
-//   as before
+//   1/K' sum_i A_i sum_t r_it,   clipped or plus beta sum_t KL_t(old || new)
 //
-// KL is exact for each decision given the previous ones; its target applies to the mean over the
-// decisions. beta adapts to the KL that the last pass computed before its step, which saves an
-// extra pass. An update is one batch; the optimizer's schedules count steps, E for each update.
+// The entropy and imitation terms are unchanged. KL is exact for each decision given the previous
+// ones; its target applies to the mean over the decisions. beta adapts to the KL that the last pass
+// computed before its step, which saves an extra pass. An update is one batch; the optimizer's
+// schedules count steps, E for each update.
 //
 // A policy that has converged no longer explores. After `patience` updates without a better
 // placement, the search restarts with new random weights; the schedules and the placement to

@@ -34,16 +34,16 @@ struct DrawnDecisions {
   Matrix log_probability, log_distribution;  ///< [n, 1], [n, D]
 };
 
-/// sum_i w_i log p(P_i)
+/// Returns sum_i w_i log p(P_i).
 /// @param weights  [K, 1] of LearningSignal::Take
 Var GradientSurrogate(Tape& tape,
                       const PolicyGradientConfig& config,
                       const PolicySample& sample,
                       const Matrix& weights);
 
-/// sum_i w_i sum_t r_it, where r_it is the ratio of the new to the old probability of decision t,
-/// clipped or with a penalty as in ppo.h. If both policies are equal, its gradient is that of
-/// GradientSurrogate.
+/// Returns sum_i w_i sum_t r_it, where r_it is the ratio of the new to the old probability of
+/// decision t, clipped or with a penalty as in ppo.h. If both policies are equal, its gradient is
+/// that of GradientSurrogate().
 /// @param kl  set to KL(old || new) per decision, exact for each decision [nats]
 Var PpoSurrogate(Tape& tape,
                  const PolicyGradientConfig& config,
@@ -53,7 +53,8 @@ Var PpoSurrogate(Tape& tape,
                  const DrawnDecisions& drawn,
                  double& kl);
 
-/// surrogate - entropy_factor * entropy_weight * entropy - imitation_weight * log p(P_best)
+/// Returns surrogate - entropy_factor * entropy_weight * entropy - imitation_weight * log
+/// p(P_best).
 /// @param update  number of updates before this one
 /// @param entropy_factor  factor() of an EntropyControl
 Var PolicyLoss(Tape& tape,
