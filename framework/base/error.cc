@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-// Levenshtein distance, two rows.
+// Returns the Levenshtein distance, with two rows.
 int EditDistance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);

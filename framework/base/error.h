@@ -1,10 +1,10 @@
 #pragma once
 
-// Three ways for things to go wrong, kept apart:
+// Errors are reported in three separate ways:
 //   InputError  the user's mistake: a file, key, value or argument (exit code 2)
-//   RunError    the surroundings fail: an unwritable disk, a broken device (exit code 1)
+//   RunError    the environment fails: an unwritable disk, a broken device (exit code 1)
 //   CHECK       a mistake in the program: prints place and values and aborts, in every build type
-// A foreseen outcome (a placement that does not fit) is a value and none of these.
+// A foreseen outcome, such as a placement that does not fit, is a value and not an error.
 
 #include <span>
 #include <stdexcept>
@@ -14,8 +14,8 @@
 
 namespace emplace {
 
-/// The user's input is wrong. The message names file, place, value, what was expected and the
-/// choices.
+/// The user's input is wrong. The message names the file, the place, the value, the expected form
+/// and the choices.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,8 +27,9 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The end of a message about an unknown `value`: "; did you mean \"k80\"? choices: a100, k80", or
-/// only the choices when none is spelt like it. At most 20 choices are listed, the rest counted.
+/// Returns the end of a message about an unknown `value`: "; did you mean \"k80\"? choices: a100,
+/// k80". The suggestion is omitted if no choice has a similar spelling. Lists at most 20 choices
+/// and counts the others.
 std::string ChoicesHint(std::string_view value, std::span<const std::string> choices);
 
 /// @throws InputError "`where`: unknown `what` \"value\"; did you mean ...".
@@ -46,13 +47,13 @@ namespace internal {
 
 }  // namespace emplace
 
-/// Aborts with file, line, condition and an optional std::string of details. On in all builds.
+/// Aborts with file, line, condition and an optional std::string of details. Enabled in all builds.
 #define EMPLACE_CHECK(condition, ...)                               \
   (static_cast<bool>(condition) ? void()                            \
                                 : ::emplace::internal::CheckFailed( \
                                       __FILE__, __LINE__, #condition, std::string{__VA_ARGS__}))
 
-/// The same in inner loops: on unless NDEBUG.
+/// The same check for inner loops, disabled by NDEBUG.
 #ifdef NDEBUG
 #define EMPLACE_DCHECK(condition, ...) void()
 #else

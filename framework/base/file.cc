@@ -34,7 +34,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
-  /// False with errno set: some file systems report a full disk only here.
+  /// Returns false, with errno set, on an error: some file systems report a full disk only here.
   bool Close() { return close(std::exchange(fd_, -1)) == 0; }
 
  private:
@@ -57,7 +57,7 @@ std::string ReadRaw(const std::filesystem::path& path, std::int64_t max_bytes) {
     }
   }
   const std::size_t guess = S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
-  std::string content(guess + 1, '\0');  // one more, so that the end is seen without growing
+  std::string content(guess + 1, '\0');  // one more byte, so that the end is seen without growing
   std::size_t size = 0;
   while (true) {
     if (size == content.size()) content.resize(content.size() + std::max(kChunk, content.size()));
@@ -76,8 +76,8 @@ bool IsGzip(std::string_view content) {
   return content.starts_with("\x1f\x8b");
 }
 
-// Unpacks all members of a gzip file, one after another; zeros behind the last are padding.
-// @param take  is given what was unpacked, part by part
+// Unpacks all members of a gzip file, one after another; zeros after the last are padding.
+// @param take  called with the unpacked content, part by part
 void Inflate(std::string_view packed,
              const std::string& name,
              const std::function<void(std::string_view)>& take) {
@@ -111,7 +111,7 @@ void Inflate(std::string_view packed,
       }
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR || result == Z_OK) {
-      // Neither an end nor more input, although there is room for output: the rest is missing.
+      // No end, no more input, and room for output: the rest of the file is missing.
       if (read == packed.size() && stream.avail_out > 0) fail("truncated gzip stream");
     } else {
       fail(fmt::format("corrupt gzip stream: {}",
@@ -120,8 +120,9 @@ void Inflate(std::string_view packed,
   }
 }
 
-// Once to learn the size, so that a file that unpacks to a thousand times its size is refused
-// before memory is taken for it, and none is taken twice; then into that size.
+// Unpacks twice. The first pass computes the size, so that a file that unpacks to a thousand times
+// its size is refused before memory is allocated. The second pass fills memory of that size,
+// without reallocation.
 std::string Decompress(const std::string& packed, const std::string& name, std::int64_t max_bytes) {
   std::int64_t size = 0;
   Inflate(packed, name, [&](std::string_view part) {
@@ -134,7 +135,7 @@ std::string Decompress(const std::string& packed, const std::string& name, std::
   return content;
 }
 
-// The default header of deflate holds neither name nor time: equal content, equal bytes.
+// The default header of deflate contains neither name nor time: equal content gives equal bytes.
 std::string Compress(std::string_view content) {
   z_stream stream{};
   constexpr int kGzip = 16, kMemoryLevel = 8;
@@ -165,7 +166,7 @@ std::string Compress(std::string_view content) {
   return packed;
 }
 
-// False with errno set.
+// Returns false, with errno set, on an error.
 bool WriteAll(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t put = write(fd, content.data(), content.size());
@@ -176,7 +177,7 @@ bool WriteAll(int fd, std::string_view content) {
   return true;
 }
 
-// A device or pipe (/dev/stdout) cannot be replaced, only written to.
+// Writes to a device or pipe (/dev/stdout), which cannot be replaced.
 void WriteThrough(const std::string& name, std::string_view content) {
   Descriptor file(open(name.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0 || !WriteAll(file.get(), content) || !file.Close()) {
@@ -188,9 +189,9 @@ std::filesystem::path FolderOf(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
-// Takes the lock of a temporary; it ends with its process. Not flock(), which readers of HDF5 use
-// themselves: they would be refused until the writer has closed what it has just put in place.
-// False with errno EAGAIN if another process has it.
+// Takes the lock of a temporary file, which ends with its process. Returns false, with errno
+// EAGAIN, if another process has it. The lock is not flock(), because readers of HDF5 use flock():
+// they would be refused until the writer has closed the file that it has just renamed.
 bool LockTemporary(int fd) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -198,8 +199,8 @@ bool LockTemporary(int fd) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// The names of a target's temporaries are numbered, so that what killed processes have left is
-// found without listing the folder: one with 10,000 files would be listed 10,000 times.
+// The temporaries of a target are numbered, so that the leftovers of killed processes are found
+// without listing the folder. A folder with 10,000 files would be listed 10,000 times.
 std::filesystem::path TemporaryOf(const std::filesystem::path& target, int number) {
   return FolderOf(target) / fmt::format(".{}.{}.tmp", target.filename().string(), number);
 }
@@ -211,24 +212,25 @@ bool IsNameOf(int fd, const std::filesystem::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Removes the temporary of a killed process; a living one holds its lock. Where a file system has
-// no locks, it stays. False if there is no such file.
+// Removes the temporary of a killed process; a living one holds its lock. On a file system without
+// locks it stays. Returns false if there is no such file.
 bool RemoveLeftover(const std::filesystem::path& path) {
   struct stat named {};
   if (lstat(path.c_str(), &named) != 0) return false;
   const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  // Only who holds its lock removes a temporary, so the name cannot be another's afterwards.
+  // Only the holder of its lock removes a temporary, so no other process can use the name
+  // afterwards.
   const bool mine = file.get() >= 0 && LockTemporary(file.get()) && IsNameOf(file.get(), path);
   if (mine) unlink(path.c_str());
   return true;
 }
 
 void RemoveLeftovers(const std::filesystem::path& target) {
-  constexpr int kWriters = 4;  // at once, of which a later one may be left without an earlier one
+  constexpr int kWriters = 4;  // concurrent writers, whose temporaries may end in any order
   for (int number = 0; RemoveLeftover(TemporaryOf(target, number)) || number < kWriters;) ++number;
 }
 
-// An empty file next to the target, locked as long as this lives.
+// An empty file next to the target, locked during the life of this object.
 class Temporary {
  public:
   explicit Temporary(const std::filesystem::path& target) : file_(Make(target, path_)) {}
@@ -239,7 +241,7 @@ class Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   int fd() const { return file_.get(); }
-  /// Gives it the target's name. False with errno set.
+  /// Renames the file to the target. Returns false, with errno set, on an error.
   bool Place(const std::filesystem::path& target) {
     return placed_ = rename(path_.c_str(), target.c_str()) == 0;
   }
@@ -257,7 +259,7 @@ class Temporary {
                                    FolderOf(target).string(),
                                    Reason()));
       }
-      // Before it was locked another process may have taken it for a leftover.
+      // Before the file was locked, another process may have removed it as a leftover.
       const bool taken = !LockTemporary(fd) && errno == EAGAIN;
       if (!taken && IsNameOf(fd, path)) return fd;
       close(fd);
@@ -278,11 +280,11 @@ void Replace(const std::filesystem::path& target, std::string_view content) {
     throw RunError(fmt::format("{}: cannot be written: {}", target.string(), Reason()));
   }
   const Descriptor parent(open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (parent.get() >= 0) fsync(parent.get());  // the new name survives a power cut, too
+  if (parent.get() >= 0) fsync(parent.get());  // the new name also survives a power cut
 }
 
-// What a path stands for. A link stays a link: what it points at is replaced. Nothing for a device
-// or pipe, which cannot be replaced.
+// Returns the file that a write to the path creates or replaces. For a link that is its target; the
+// link stays. Returns nullopt for a device or pipe, which cannot be replaced.
 // @throws RunError for a folder
 std::optional<std::filesystem::path> Replaceable(const std::filesystem::path& path) {
   struct stat status {};

@@ -19,9 +19,9 @@ namespace {
 using LockClock = std::chrono::steady_clock;
 constexpr auto kLockPatience = std::chrono::seconds(1);
 constexpr auto kLockPause = std::chrono::milliseconds(20);
-constexpr std::int64_t kMaxHolder = 1000;  // bytes of the text that names it
+constexpr std::int64_t kMaxHolder = 1000;  // [B] of the text that names the holder
 
-// "results/.run.h5.lock" for "results/run.h5", whichever link names it.
+// Returns "results/.run.h5.lock" for "results/run.h5", also if a link names that file.
 fs::path LockPath(const fs::path& file) {
   std::error_code ignored;
   const fs::path target = fs::exists(file, ignored) ? fs::canonical(file, ignored) : file;
@@ -32,7 +32,7 @@ std::string ReadHolder(const fs::path& path) {
   try {
     const std::string text = ReadFile(path, kMaxHolder);
     return text.empty() ? "another process" : text;
-  } catch (const InputError&) {  // gone meanwhile, or not ours to read
+  } catch (const InputError&) {  // removed meanwhile, or not readable
     return "another process";
   }
 }
@@ -54,11 +54,11 @@ FileLock::FileLock(const fs::path& file, const std::function<void(const std::str
     }
     std::this_thread::sleep_for(kLockPause);
   }
-  // For messages only: on a full disk a lock without a name is as good.
+  // The text is used in messages only: on a full disk, a lock without a name is sufficient.
   lock_->Write(LockHolder::ThisProcess().Text());
 }
 
-// False if another holds it, or has removed its file meanwhile.
+// Returns false if another process holds the lock, or has removed its file meanwhile.
 bool FileLock::Take(const fs::path& file, const std::function<void(const std::string&)>& warn) {
   try {
     lock_.emplace(path_);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps two programs from writing one file in turns, each over what the other has written.
+// Prevents two programs from writing the same file in turns and overwriting each other's content.
 
 #include <filesystem>
 #include <functional>
@@ -11,19 +11,21 @@
 
 namespace emplace {
 
-/// While one lives nobody else gets one for the same file, in this process or another; on a network
-/// file system that carries locks on no other machine either. Who only reads needs none.
+/// At most one FileLock exists for a file at a time, in this process and in all others. This
+/// includes other machines if a network file system supports locks. A process that only reads the
+/// file needs no lock.
 ///
-/// It is held on the file ".NAME.lock" beside the file, which names process and host and goes away
-/// with the lock. What a killed process leaves of it holds nobody up: the next one takes it over.
+/// The lock is held on the file ".NAME.lock" next to the file. It contains the process and the host
+/// of the holder and is removed with the lock. The lock file of a killed process blocks nobody: the
+/// next process takes it over.
 class FileLock {
  public:
-  /// A device or pipe gets no lock.
-  /// @param file  need not be there
-  /// @param warn  told, once, that the file system has no locks; there the file is not guarded
-  /// @throws InputError if it is held, also after waiting a second (a killed process may take a
-  ///   moment to end); names the holder
-  /// @throws RunError if the file cannot be written, as RequireWritable() (file.h), or its lock
+  /// Takes the lock; a device or pipe gets none.
+  /// @param file  may be absent
+  /// @param warn  called once if the file system has no locks; the file is not protected then
+  /// @throws InputError naming the holder if the lock is still held after a second (a killed
+  ///   process may take a moment to end)
+  /// @throws RunError if the file (see RequireWritable() in file.h) or its lock cannot be written
   FileLock(const std::filesystem::path& file, const std::function<void(const std::string&)>& warn);
   ~FileLock();
   FileLock(const FileLock&) = delete;
@@ -32,7 +34,7 @@ class FileLock {
  private:
   bool Take(const std::filesystem::path& file, const std::function<void(const std::string&)>& warn);
 
-  std::filesystem::path path_;  // of the lock's own file
+  std::filesystem::path path_;  // of the lock file
   std::optional<LockFile> lock_;
 };
 

@@ -5,7 +5,7 @@ namespace emplace {
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0;
   std::size_t star = std::string_view::npos,
-              resume = 0;  // last '*' and the text it has to give back
+              resume = 0;  // last '*', and the position in the text to resume from
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;

@@ -4,8 +4,9 @@
 
 namespace emplace {
 
-/// True if all of `text` matches `pattern`: '*' stands for any characters (none, and '/',
-/// included), '?' for exactly one, everything else for itself. Time O(|pattern| * |text|).
+/// Returns true if all of `text` matches `pattern`: '*' stands for any number of characters (also
+/// 0, and '/' included), '?' for exactly one, any other character for itself. Time O(|pattern| *
+/// |text|).
 bool MatchesGlob(std::string_view pattern, std::string_view text);
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a long computation learns that the user wants it to end (ctrl-C). Whoever starts the
-// computation hands it an Interrupt; the computation asks it every now and then:
+// Reports to a long computation that the user wants it to end (ctrl-C). The caller of the
+// computation passes an Interrupt, and the computation checks it regularly:
 //
 //   for (int op : order) {
 //     interrupt.Check();
@@ -12,19 +12,19 @@
 
 namespace emplace {
 
-/// Thrown out of a computation that was asked to end. The object that computed is left half done:
-/// destroy it, do not use it.
+/// Thrown by a computation that was asked to end. Its object is in an unfinished state then: it may
+/// be destroyed but not used.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Small, to be passed by value. One made by default never asks for an end.
+/// A small object that is passed by value. By default it never asks for an end.
 class Interrupt {
  public:
   Interrupt() = default;
-  /// @param wanted  says whether an end is wanted. Called from any thread and from inner loops, so
-  ///   it should cost no more than reading an atomic.
+  /// @param wanted  returns whether an end is wanted. It is called from any thread and from inner
+  ///   loops, so it should cost no more than reading an atomic.
   explicit Interrupt(bool (*wanted)()) : wanted_(wanted) {}
 
   bool wanted() const { return wanted_ != nullptr && wanted_(); }

@@ -38,7 +38,7 @@ std::string FormatPlace(std::string_view text, std::string_view where, std::size
                      1 + before.size() - line_start);
 }
 
-// The not-a-number that Python's and JavaScript's writers leave around `offset`, or empty.
+// Returns the not-a-number that writers of Python or JavaScript left around `offset`, or "".
 std::string_view NonFiniteToken(std::string_view text, std::size_t offset) {
   constexpr std::array<std::string_view, 6> kTokens = {
       "-Infinity", "Infinity", "NaN", "-inf", "inf", "nan"};
@@ -50,7 +50,7 @@ std::string_view NonFiniteToken(std::string_view text, std::size_t offset) {
   return {};
 }
 
-// The reason in nlohmann's message, without its prefix and without the input it quotes.
+// Returns the reason in nlohmann's message, without its prefix and without the quoted input.
 std::string ShortReason(std::string_view message) {
   const std::size_t tail = message.rfind("; expected ");
   const std::string expected(tail == message.npos ? "" : message.substr(tail));
@@ -60,7 +60,8 @@ std::string ShortReason(std::string_view message) {
   return Clipped(std::string(message) + expected, 160);
 }
 
-// Huge tokens are slow to read and never meant: a look at the quotes finds them at once.
+// Refuses huge tokens, which are slow to read and never intended. The gaps between quotes show them
+// at once.
 void CheckQuoteGaps(std::string_view text, std::string_view where) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t quote = std::min(text.find('"', at), text.size());
@@ -87,7 +88,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t value) override { return Add(Json(value)); }
   bool number_float(double value, const std::string&) override { return Add(Json(value)); }
   bool string(std::string& value) override { return Add(Json(std::move(value))); }
-  bool binary(Json::binary_t&) override { return false; }  // no such thing in text
+  bool binary(Json::binary_t&) override { return false; }  // not possible in text
 
   bool start_object(std::size_t) override {
     if (!inside_) {
@@ -124,7 +125,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool end_array() override {
-    if (open_.empty()) {  // of the records
+    if (open_.empty()) {  // the end of a list of records
       index_ = -1;
       Json none = Json::array();
       visit_({key_, -1, none});
@@ -156,7 +157,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     return std::find(record_keys_.begin(), record_keys_.end(), key_) != record_keys_.end();
   }
 
-  // "ops[3] \"conv\": flops: ", as far as known.
+  // Returns "ops[3] \"conv\": flops: ", as far as it is known.
   std::string Context(bool with_member = true) const {
     std::string context = key_.empty() ? "" : Clipped(key_, 60) + ": ";
     if (index_ < 0) return context;
@@ -177,7 +178,7 @@ class Reader final : public nlohmann::json_sax<Json> {
         "{}: {}duplicate key \"{}\"; expected it once", where_, context, Clipped(key, 60)));
   }
 
-  // Few keys are compared one by one, many through a set.
+  // Compares few keys one by one, and many through a set.
   void CheckNew(const Json::object_t& members, const std::string& key) {
     constexpr std::size_t kFew = 16;
     auto& seen = seen_.back();
@@ -244,7 +245,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   const std::span<const std::string_view> record_keys_;
   const std::function<void(const JsonPart&)>& visit_;
 
-  bool inside_ = false;                   // the outermost object
+  bool inside_ = false;                   // within the outermost object
   std::unordered_set<std::string> keys_;  // of the outermost object
   std::string key_;
   int index_ = -1;           // of the record under construction; -1 outside record lists
@@ -266,7 +267,7 @@ void VisitJson(std::string_view text,
   if (start == text.npos) {
     throw InputError(fmt::format("{}: is empty; expected a JSON object", where));
   }
-  if (text[start] != '{') {  // said before a lexer swallows a huge token
+  if (text[start] != '{') {  // reported before the lexer reads a huge token
     const auto byte = static_cast<unsigned char>(text[start]);
     throw InputError(fmt::format("{}: not a JSON object: begins with {}; expected '{{'",
                                  FormatPlace(text, where, start),

@@ -1,13 +1,14 @@
 #pragma once
 
-// Reads emplace's JSON files strictly and record by record. nlohmann's SAX parser knows the syntax;
-// this adds what it lets pass or says badly: duplicate keys (it would keep the last), NaN and
-// Infinity (Python writes them), a place in every message, and bounds, so that 100 MB of garbage
-// end in one short message. A document is never held as a tree: a file of 100,000 records needs the
-// memory of one.
+// Reads emplace's JSON files strictly and record by record. nlohmann's SAX parser handles the
+// syntax. This reader also refuses duplicate keys (the parser would keep the last) and NaN and
+// Infinity (which Python writes), names a place in every message, and has limits, so that 100 MB of
+// garbage end in one short message. A document is never held as a tree: a file of 100,000 records
+// needs the memory of one record.
 //
-// Messages read `where: context: ...`, where the context is a key or a record (`ops[3] "conv"`),
-// and `where:line:column: ...` when the text is no JSON at all. Values shown are clipped.
+// Messages have the form `where: context: ...`, where the context is a key or a record (`ops[3]
+// "conv"`), or `where:line:column: ...` if the text is not valid JSON. Values in messages are
+// clipped.
 
 #include <cstdint>
 #include <functional>
@@ -22,47 +23,47 @@ namespace emplace {
 using Json = nlohmann::ordered_json;
 
 struct JsonPart {
-  std::string_view key;  ///< of the outermost object
+  std::string_view key;  ///< key of the outermost object
   int index;             ///< position in the list `key`, or -1: `value` is the whole value
   Json& value;           ///< may be moved from
 };
 
-/// Calls `visit` for the outermost object's values in file order. A list under one of `record_keys`
-/// comes element by element, then once more with index -1 and an empty array.
+/// Calls `visit` for the values of the outermost object in file order. For a list under one of
+/// `record_keys`, calls it for each element, and then once with index -1 and an empty array.
 /// @param where  stands for the file in messages
-/// @throws InputError: no JSON (where:line:column), no object, a duplicate key, nesting beyond 100
-///   levels, more than 1,000,000 values in one record or outside of them, more than 10,000
-///   outermost keys, more than 32 MiB without a quote
+/// @throws InputError if the text is not JSON (where:line:column) or not an object; for a duplicate
+///   key, nesting beyond 100 levels, more than 1,000,000 values in one record or outside of all
+///   records, more than 10,000 keys of the outermost object, or more than 32 MiB without a quote
 void VisitJson(std::string_view text,
                std::string_view where,
                std::span<const std::string_view> record_keys,
                const std::function<void(const JsonPart&)>& visit);
 
-/// Checks what a file says it is: its keys `format` and `version` (framework/FORMATS.md,
-/// "Versions").
+/// Checks the keys `format` and `version` of a file (framework/FORMATS.md, "Versions").
 /// @param format, version  the values of the keys; discarded values where the file has none
 /// @param newest_version  every version from 1 to this one can be read
-/// @throws InputError naming what the file says and what was expected
+/// @throws InputError naming the values in the file and the expected ones
 void CheckJsonFormat(const Json& format,
                      const Json& version,
                      std::string_view expected_format,
                      std::int64_t newest_version,
                      std::string_view where);
 
-// Typed values. Each throws InputError "got `value`; expected ..."; the caller adds file, record
-// and key.
+// Typed values. Each function throws InputError "got `value`; expected ..."; the caller adds file,
+// record and key.
 
-/// An integer >= 0 that fits 64 bits with sign; "3.0" is one, "3.5" and true are not.
+/// Returns an integer >= 0 that fits a signed 64-bit integer. "3.0" is valid, "3.5" and true are
+/// not.
 std::int64_t JsonCount(const Json& value);
-/// A finite number >= 0.
+/// Returns a finite number >= 0.
 double JsonAmount(const Json& value);
-/// @param expected  what the text means, for the message ("a device name")
+/// @param expected  meaning of the text, for the message ("a device name")
 std::string JsonText(const Json& value, std::string_view expected);
 
-/// The value as JSON text of at most 60 characters, for messages.
+/// Returns the value as JSON text of at most 60 characters, for messages.
 std::string ClippedJson(const Json& value);
 
-/// `text` as a JSON string with its quotes.
+/// Returns `text` as a JSON string with its quotes.
 std::string QuoteJson(std::string_view text);
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
 #pragma once
 
-// An object of a JSON file and where it stands, so that every message says so: "ops[3] "conv":
-// flops: got -1; expected a finite number >= 0". And typed values beyond those of json.h.
+// An object of a JSON file together with its place, so that every message names the place: "ops[3]
+// "conv": flops: got -1; expected a finite number >= 0". Also typed values beyond those of json.h.
 
 #include <functional>
 #include <span>
@@ -14,17 +14,17 @@
 
 namespace emplace {
 
-/// A view: the object, its key and the record around it outlive it.
+/// A view. The object, its key and the record around it must outlive it.
 class JsonRecord {
  public:
-  /// Element `index` of the list `key` of the file; with -1 the value of `key`.
-  /// @throws InputError if it is no object, as all functions here
+  /// Views element `index` of the list `key` of the file, or the value of `key` for index -1.
+  /// @throws InputError if the value is not an object, as all functions here
   JsonRecord(const Json& object, std::string_view key, int index);
-  /// The same of a key within `outer`.
+  /// Views the value of a key within `outer`.
   JsonRecord(const Json& object, std::string_view key, const JsonRecord& outer, int index = -1);
 
   bool Has(std::string_view key) const;
-  /// read(value of a required key). What `read` throws as InputError gets place and key in front.
+  /// Returns read(value of a required key). Adds place and key to an InputError of `read`.
   template <class Read>
   auto At(std::string_view key, const Read& read) const {
     const Json& value = Required(key);
@@ -36,7 +36,7 @@ class JsonRecord {
       FailAt(key, error.what());
     }
   }
-  /// The same, or `fallback` if the key is not there.
+  /// Returns the same, or `fallback` if the key is absent.
   template <class Value, class Read>
   Value Get(std::string_view key, Value fallback, const Read& read) const {
     return Has(key) ? Value(At(key, read)) : std::move(fallback);
@@ -44,17 +44,17 @@ class JsonRecord {
   std::string Name(std::string_view key) const;
   double Amount(std::string_view key) const;
   std::int64_t Count(std::string_view key) const;
-  /// read(record) for each element of a required list.
+  /// Calls read(record) for each element of a required list.
   void Each(std::string_view key, const std::function<void(const JsonRecord&)>& read) const;
-  /// read(record) for the object of `key`, if it is there.
+  /// Calls read(record) for the object of `key`, if the key is present.
   void Inner(std::string_view key, const std::function<void(const JsonRecord&)>& read) const;
-  /// read(key) for every key.
+  /// Calls read(key) for every key.
   void EachKey(const std::function<void(const std::string& key)>& read) const;
 
   [[noreturn]] void Fail(const std::string& message) const;
 
  private:
-  class PlacedError : public InputError {  // says already where
+  class PlacedError : public InputError {  // its message names the place already
    public:
     using InputError::InputError;
   };
@@ -70,18 +70,19 @@ class JsonRecord {
   const JsonRecord* outer_ = nullptr;
 };
 
-// Typed values, which throw as those of json.h do.
+// Typed values; the functions throw as those of json.h do.
 
-/// A finite number > 0.
+/// Returns a finite number > 0.
 double JsonPositive(const Json& value);
 bool JsonBool(const Json& value);
-/// A text that is not empty.
+/// Returns a text that is not empty.
 std::string JsonName(const Json& value);
-/// One of `choices`; the message suggests one that is spelt alike. @param what  is chosen
+/// Returns one of `choices`. The message for an unknown text suggests a choice of similar spelling.
+/// @param what  noun for the choices, in messages
 std::string JsonChoice(const Json& value,
                        std::string_view what,
                        std::span<const std::string> choices);
-/// @throws InputError for what is no list
+/// @throws InputError if the value is not a list
 void RequireJsonList(const Json& value);
 
 }  // namespace emplace

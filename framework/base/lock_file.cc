@@ -75,7 +75,7 @@ bool LockFile::is_named() const {
 bool LockFile::Write(const std::string& text) const {
   if (ftruncate(file_, 0) == 0 && WriteAt(file_, text, 0)) return true;
   const int reason = errno;
-  std::ignore = ftruncate(file_, 0);  // half a name would be taken for somebody's file
+  std::ignore = ftruncate(file_, 0);  // a part of a name would be taken for another process
   errno = reason;
   return false;
 }

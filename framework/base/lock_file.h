@@ -1,6 +1,6 @@
 #pragma once
 
-// A file whose lock keeps other processes out, and whose text names who holds it.
+// A file with a lock that excludes other processes. Its text names the holder.
 
 #include <filesystem>
 #include <optional>
@@ -8,39 +8,41 @@
 
 namespace emplace {
 
-/// A process that holds a lock or was killed with it, as the text of the lock's file names it:
-/// "process 7 on host".
+/// A process that holds a lock, or was killed while it held one. The text of the lock file names
+/// it: "process 7 on host".
 struct LockHolder {
   int pid = 0;
   std::string host;
 
   static LockHolder ThisProcess();
-  /// Nothing if the text is no holder's.
+  /// Returns nullopt if the text does not name a holder.
   static std::optional<LockHolder> Parse(const std::string& text);
   std::string Text() const;
-  /// On another machine.
+  /// Returns whether the process belongs to another machine.
   bool is_elsewhere() const;
-  /// False only of a process of this machine that has ended.
+  /// Returns false only for a process of this machine that has ended.
   bool may_live() const;
 };
 
-/// The lock, flock(), is held until this object and the processes forked meanwhile have ended,
-/// however they end. On a network file system that carries locks it keeps out other machines, too.
+/// The lock is an flock(). It ends when this object and the processes forked meanwhile have ended,
+/// even if they are killed. On a network file system that supports locks it also excludes other
+/// machines.
 class LockFile {
  public:
-  /// Makes the file if it is not there. @throws std::system_error if it cannot be opened, also if
-  /// it is a link
+  /// Creates the file if it does not exist.
+  /// @throws std::system_error if the file cannot be opened or is a link
   explicit LockFile(const std::filesystem::path& path);
   ~LockFile();
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
-  /// @return false if another holds it
+  /// @return false if another process or object holds the lock
   /// @throws std::system_error if the file system has no locks
   bool TryLock() const;
-  /// Has the path still this file? Another may have removed it since it was opened.
+  /// Returns whether the path still names this file. Another process may have removed it since it
+  /// was opened.
   bool is_named() const;
-  /// Replaces the text. @return false if that fails, with nothing in it; errno tells why
+  /// Replaces the text. @return false, with errno set, if that fails; the file is empty then
   bool Write(const std::string& text) const;
 
  private:

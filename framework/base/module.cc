@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-/// What the last call of the dynamic linker complained about.
+/// Returns the last error of the dynamic linker.
 std::string LinkerError() {
   const char* const text = dlerror();
   return text == nullptr ? "unknown reason" : text;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Modules: shared objects of ours that a program opens when it first needs them, because what they
-// are linked to (CUDA, MPI) is large or absent on some machines. A module exports one function,
-// which gives a struct of functions. Both sides share C++ types, so a program opens only a module
-// with the source stamp of its own build.
+// Modules are shared objects of ours that a program opens when it first needs them, because the
+// libraries they link to (CUDA, MPI) are large or absent on some machines. A module exports one
+// function that returns a struct of functions. Both sides share C++ types, so a program opens only
+// a module with the source stamp of its own build.
 
 #include <filesystem>
 #include <span>
@@ -12,26 +12,28 @@
 
 namespace emplace {
 
-/// A module, or why there is none.
+/// An open module, or the reason why it could not be opened.
 struct OpenedModule {
   const void* module = nullptr;  ///< the struct of functions
-  std::string error;  ///< "cannot load FILE: what the system said"; empty if there is a module
+  std::string error;             ///< "cannot load FILE: REASON"; empty if there is a module
 };
 
-/// Opens the first of `places` that exists. If that one cannot be used, the answer says why, and no
-/// other is tried. A module stays open for the life of the process.
-/// @param what   it is for, in messages: "CUDA"
-/// @param entry  name of its function `const Struct*()`; the first field of the struct is the
-///   stamp of its build, a const char*
+/// Opens the first of `places` that exists. If it cannot be used, returns the reason and tries no
+/// other place. A module stays open until the process ends.
+/// @param what   purpose of the module, in messages: "CUDA"
+/// @param entry  name of its function `const Struct*()`; the first field of the struct is the stamp
+///   of its build, a const char*
 /// @param stamp  of this program
 OpenedModule OpenModule(std::span<const std::filesystem::path> places,
                         const char* what,
                         const char* entry,
                         const char* stamp);
 
-/// Where a program looks for a module: the file that the environment variable names alone, if it is
-/// set; else beside the program, in ../lib from there, and in the folder it was built in.
-/// @param built  full path that the build gave it; nullptr: built without, so it is nowhere else
+/// Returns the places to search for a module. If the environment variable is set, this is the file
+/// that it names. Otherwise these are the folder of the program, ../lib from there, and the path
+/// that the build gave.
+/// @param built  full path that the build gave the module; nullptr if the program was built without
+///   it, then there are no other places
 std::vector<std::filesystem::path> ModulePlaces(const char* environment, const char* built);
 
 }  // namespace emplace

@@ -16,10 +16,10 @@
 namespace emplace {
 namespace {
 
-// How long a thread looks for what it awaits before it sleeps.
+// Time that a thread spins before it sleeps.
 constexpr std::chrono::microseconds kSpin{50};
 
-// True as soon as `done()` is; false if it is not within kSpin.
+// Returns true as soon as `done()` is true, or false after kSpin.
 template <class Done>
 bool Spin(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
@@ -30,7 +30,7 @@ bool Spin(const Done& done) {
       __builtin_ia32_pause();
 #endif
     }
-    sched_yield();  // lets one run that has work, if there are more threads than cores
+    sched_yield();  // with more threads than cores, a thread with work runs
   } while (std::chrono::steady_clock::now() < end);
   return done();
 }
@@ -68,8 +68,8 @@ class Loop {
   std::exception_ptr failure_;
 };
 
-// A thread that helps one loop after another. Whoever took it from the pool gives it a loop and
-// takes the loop back.
+// A thread that helps one loop after another. The caller that took it from the pool gives it a loop
+// and takes the loop back.
 class Helper {
  public:
   Helper() { std::thread(&Helper::Run, this).detach(); }
@@ -79,7 +79,7 @@ class Helper {
     if (state_.exchange(kGiven, std::memory_order_acq_rel) == kAsleep) state_.notify_one();
   }
 
-  // Returns when the helper does not touch the loop any more. One that has not begun never will: a
+  // Returns when the helper no longer uses the loop. A helper that has not begun never will, so a
   // slow awakening delays nobody.
   void TakeBack() {
     int seen = kGiven;
@@ -109,26 +109,26 @@ class Helper {
     }
   }
 
-  // A cache line of its own.
+  // On a cache line of its own.
   alignas(64) std::atomic<int> state_ = kIdle;
   Loop* loop_ = nullptr;  // written when idle or asleep, read when working
 };
 
 class HelperPool {
  public:
-  // The pool of this process. It is never destroyed, so that helpers may outlive main().
+  // Returns the pool of this process. It is never destroyed, so helpers may outlive main().
   static HelperPool& Get() {
     static std::atomic<HelperPool*> pool = nullptr;
     static std::once_flag once;
     std::call_once(once, [] {
       pool = new HelperPool;
-      // A forked process has this object, but not its threads.
+      // A forked process has this object but not its threads.
       pthread_atfork(nullptr, nullptr, [] { pool = new HelperPool; });
     });
     return *pool;
   }
 
-  // At most `count` helpers, those that worked last first.
+  // Returns at most `count` helpers, the ones that worked last first.
   std::vector<Helper*> Take(int count) {
     std::vector<Helper*> taken;
     taken.reserve(count);
@@ -138,7 +138,7 @@ class HelperPool {
         try {
           all_.push_back(std::make_unique<Helper>());
         } catch (const std::system_error&) {
-          break;  // The system grants no more threads: those there are do all the work.
+          break;  // The system grants no more threads: the present ones do all the work.
         }
         idle_.reserve(all_.size());
         idle_.push_back(all_.back().get());

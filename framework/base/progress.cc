@@ -28,7 +28,7 @@ std::size_t TerminalWidth() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-// At most `columns` characters of UTF-8 text, each taken as one column wide.
+// Returns at most `columns` characters of UTF-8 text, each counted as one column.
 std::string Clip(const std::string& text, std::size_t columns) {
   std::size_t shown = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -60,7 +60,7 @@ std::string FormatRate(double rate) {
   return fmt::format("{:.3g}{}/s", rate, kPrefixes[prefix]);
 }
 
-// To stderr. A full disk, or a reader of a pipe that has gone, must not end the work.
+// Writes to stderr. A full disk, or a pipe whose reader has ended, must not end the work.
 void Show(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
@@ -105,7 +105,7 @@ void Progress::UpdateSeconds(double done, double left, const std::string& note) 
   DrawIfDue();
 }
 
-// The caller holds the lock, as of the next two.
+// The caller holds the lock. This also holds for CountsText() and Draw().
 void Progress::DrawIfDue() {
   const Clock::time_point now = Clock::now();
   if (!enabled_ || now - last_ < (terminal_ ? Clock::duration(kBarInterval) : kLineInterval))
@@ -126,7 +126,7 @@ void Progress::Line(const std::string& text) {
   }
 }
 
-// "412/1000 (41 %), 3.2/s, 1:15 left", or "41 %, 1:15 left" of seconds.
+// Returns "412/1000 (41 %), 3.2/s, 1:15 left", or "41 %, 1:15 left" if seconds are known.
 std::string Progress::CountsText(double share, double seconds, bool final) const {
   const std::string percent = fmt::format("{:.0f} %", std::floor(share * 100));
   if (seconds_left_) {
@@ -148,7 +148,7 @@ std::string Progress::CountsText(double share, double seconds, bool final) const
   return text;
 }
 
-// Also called by the constructor, without the lock.
+// The constructor also calls this, without the lock.
 void Progress::Draw(bool final) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   double share = 0;
@@ -164,8 +164,7 @@ void Progress::Draw(bool final) {
     return;
   }
 
-  // Title and figures come first; the bar takes what is left of the line and vanishes below 5
-  // cells.
+  // Title and counts come first; the bar takes the rest of the line and is omitted below 5 cells.
   const std::size_t width = TerminalWidth() - 1;  // a full line would wrap
   std::string line = title_ + " ";
   const std::size_t used = Columns(line) + Columns(text) + 3;

@@ -8,28 +8,28 @@
 
 namespace emplace {
 
-/// Progress of long work on stderr: a bar with rate and time left on a terminal, a plain line at
-/// most every ten seconds when piped. Thread-safe. The destructor draws the bar a last time and
-/// ends its line. What cannot be written is lost: work goes on when the disk of a log is full.
+/// Shows the progress of long work on stderr: on a terminal a bar with rate and remaining time,
+/// otherwise a plain line at most every ten seconds. Thread-safe. The destructor draws the bar for
+/// the last time and ends its line. Write errors are ignored: a full disk does not stop the work.
 class Progress {
  public:
-  /// @param title  in front of the bar   @param total  units of work; 0: unknown
-  /// @param enabled  false: nothing is ever printed
-  /// @param already  units of `total` that were finished before; they count as done, not for the
+  /// @param title  shown before the bar   @param total  units of work; 0: unknown
+  /// @param enabled  false: nothing is printed
+  /// @param already  units of `total` that were finished before; they count as done but not for the
   ///   rate
   Progress(std::string title, std::int64_t total, bool enabled = true, std::int64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// @param done  units finished so far, `already` among them      @param note  shown behind the
-  /// bar ("best 41.3 ms")
+  /// @param done  units finished so far, including `already`
+  /// @param note  shown after the bar ("best 41.3 ms")
   void Update(std::int64_t done, const std::string& note = "");
-  /// For work whose units take times of their own, as the caller knows them: the bar shows the
-  /// share done and `left`, and no rate. @param done, left  seconds gone, and to come as far as is
-  /// known
+  /// Updates the bar for units of unequal duration, when the caller knows their times. The bar
+  /// shows the finished share and `left`, but no rate.
+  /// @param done, left  elapsed and remaining seconds, as far as they are known
   void UpdateSeconds(double done, double left, const std::string& note = "");
-  /// Prints a line of its own without disturbing the bar.
+  /// Prints a separate line without disturbing the bar.
   void Line(const std::string& text);
 
  private:

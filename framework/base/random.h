@@ -1,8 +1,8 @@
 #pragma once
 
-// Portable randomness: Boost.Random's engines and distributions give the same numbers with every
-// compiler and library, which the standard distributions do not promise. A generator is always
-// passed in, nothing seeds itself from a clock.
+// Portable random numbers. Boost.Random's engines and distributions give the same numbers with
+// every compiler and library; the standard distributions do not guarantee that. A generator is
+// always passed in, and nothing is seeded from a clock.
 
 #include <cstdint>
 
@@ -12,15 +12,15 @@
 
 namespace emplace {
 
-/// Seedable, copyable, streamable (operator<< and >> save and restore it).
+/// A generator that can be seeded and copied; operator<< and >> save and restore its state.
 using Rng = boost::random::mt19937_64;
 
-/// Uniform integer in [0, n). @param n at least 1
+/// Returns a uniform integer in [0, n). @param n at least 1
 inline int UniformInt(Rng& rng, int n) {
   return boost::random::uniform_int_distribution<int>(0, n - 1)(rng);
 }
 
-/// Uniform real in [0, 1).
+/// Returns a uniform real in [0, 1).
 inline double Uniform01(Rng& rng) {
   return boost::random::uniform_01<double>()(rng);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Values as they lie in memory, for processes of one build that hand each other what they found.
-// Not a file format: what is read was written by the same program a moment ago.
+// Writes and reads values in their memory layout, for processes of one build that exchange data.
+// This is not a file format: the same program wrote the data a moment before.
 
 #include <cstdint>
 #include <ios>
@@ -24,7 +24,7 @@ void WriteRaw(std::ostream& out, const Value& value) {
   out.write(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-/// The length, then the elements.
+/// Writes the length, then the elements.
 template <RawValue Value>
 void WriteRawList(std::ostream& out, const std::vector<Value>& values) {
   WriteRaw(out, std::uint64_t{values.size()});
@@ -37,7 +37,7 @@ inline void WriteRawText(std::ostream& out, std::string_view text) {
 }
 
 namespace internal {
-/// @throws RunError if the stream ends before
+/// @throws RunError if the stream ends too early
 inline void ReadRawBytes(std::istream& in, void* to, std::uint64_t size) {
   in.read(static_cast<char*>(to), static_cast<std::streamsize>(size));
   if (static_cast<std::uint64_t>(in.gcount()) == size) return;
@@ -46,7 +46,7 @@ inline void ReadRawBytes(std::istream& in, void* to, std::uint64_t size) {
 }
 }  // namespace internal
 
-// Each reads what its counterpart wrote. @throws RunError if the stream ends before
+// Each function reads the output of its counterpart. @throws RunError if the stream ends too early
 
 template <RawValue Value>
 Value ReadRaw(std::istream& in) {

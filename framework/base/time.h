@@ -4,11 +4,12 @@
 
 namespace emplace {
 
-/// Simulated time and durations: integer nanoseconds. No timeline holds a floating-point number.
+/// Simulated time and durations in integer nanoseconds. No timeline contains a floating-point
+/// number.
 using Nanos = std::int64_t;
 
-/// Above every legal time (2.3 years) [ns]. It stands for "never" and "not allowed"; sums of
-/// several and sort keys with a few bits more still fit 64 bits.
+/// Larger than every legal time (2.3 years) [ns]. Stands for "never" and "not allowed". A sum of
+/// several, or a sort key with a few more bits, still fits 64 bits.
 inline constexpr Nanos kMaxNanos = std::int64_t{1} << 56;
 
 }  // namespace emplace

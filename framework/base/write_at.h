@@ -5,10 +5,10 @@
 
 namespace emplace {
 
-/// Writes all of `text` into an open file, in as many calls as that takes: one may write a part.
+/// Writes all of `text` into an open file. Repeats the system call if it writes only a part.
 /// @param file    descriptor
-/// @param offset  in the file [B]
-/// @return false, with errno set, if it cannot be written; a part of it may be
+/// @param offset  position in the file [B]
+/// @return false, with errno set, on an error; a part of the text may be written then
 bool WriteAt(int file, std::string_view text, std::int64_t offset);
 
 }  // namespace emplace
