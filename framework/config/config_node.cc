@@ -18,7 +18,7 @@ using internal::YamlKind;
 using internal::YamlValue;
 using ValuePtr = std::shared_ptr<const YamlValue>;
 
-// A value of the shared tree and the path of keys on which it was reached.
+// A value of the shared tree and its path of keys.
 struct ConfigNode::Impl {
   ValuePtr value;
   std::string path;
@@ -39,7 +39,7 @@ std::optional<size_t> ParseIndex(std::string_view text) {
   return index;
 }
 
-// "010" means eight to some readers of YAML and ten to others.
+// "010" is eight for some readers of YAML and ten for others.
 bool HasLeadingZero(std::string_view number) {
   if (number.starts_with('-') || number.starts_with('+')) number.remove_prefix(1);
   return number.size() > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9';
@@ -53,7 +53,7 @@ bool ParseWhole(std::string_view text, Number& number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// A scalar through one of the parsers of units.h; the place goes in front of its message.
+// Parses a scalar with one of the parsers of units.h and puts the place before its message.
 template <class Quantity>
 Quantity ParseScalar(const ConfigNode& node,
                      const char* what,
@@ -70,7 +70,7 @@ Quantity ParseScalar(const ConfigNode& node,
   }
 }
 
-// A copy of `value` in which `path` is replaced by `leaf`; maps are made on the way.
+// Returns a copy of `value` in which `leaf` replaces `path`. Adds missing maps on the path.
 ValuePtr Replace(const ValuePtr& value,
                  std::string_view path,
                  const std::string& whole_path,

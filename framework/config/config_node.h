@@ -1,7 +1,7 @@
 #pragma once
 
-// A YAML value that knows its place in the file: every error names file:line:column, key, value,
-// what was expected and the choices. No other part of the program includes yaml-cpp.
+// A YAML value with its place in the file. Every error names file:line:column, key, value, the
+// expected form and the choices. No other part of the program includes yaml-cpp.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +16,7 @@
 
 namespace emplace {
 
-/// A value of an immutable tree; cheap to copy. Set() and Put() change this node's own copy of the
+/// A value of an immutable tree; cheap to copy. Set() and Put() change only this node's copy of the
 /// tree.
 class ConfigNode {
  public:
@@ -25,8 +25,8 @@ class ConfigNode {
   ConfigNode(const ConfigNode&);
   ConfigNode& operator=(const ConfigNode&);
 
-  /// @throws InputError on a missing file or malformed YAML (file:line:column), duplicate keys
-  /// included
+  /// @throws InputError for a missing file or malformed YAML (file:line:column), including
+  ///   duplicate keys
   static ConfigNode FromFile(const std::filesystem::path& path);
   /// @param name  stands for the file in messages
   static ConfigNode FromString(const std::string& text, const std::string& name);
@@ -36,17 +36,17 @@ class ConfigNode {
   bool IsScalar() const;
   bool IsNull() const;
 
-  /// Keys of a map in file order. @throws InputError if this is no map
+  /// Returns the keys of a map in file order. @throws InputError if this is not a map
   std::vector<std::string> Keys() const;
-  /// Whether this is a map with the key.
+  /// Returns whether this is a map with the key.
   bool Has(std::string_view key) const;
-  /// The value of a required key. @throws InputError if this is no map or has no such key
+  /// Returns the value of a required key. @throws InputError if this is not a map or lacks the key
   ConfigNode At(std::string_view key) const;
-  /// Elements of a sequence. @throws InputError if this is no sequence
+  /// Returns the elements of a sequence. @throws InputError if this is not a sequence
   std::vector<ConfigNode> Elements() const;
 
-  // Scalars; units.h tells the forms of those with a unit.
-  // @throws InputError if the node is no scalar of that form
+  // Scalars; units.h describes the forms of those with a unit.
+  // @throws InputError if the node is not a scalar of that form
   std::string AsString() const;
   bool AsBool() const;
   std::int64_t AsInt() const;
@@ -56,21 +56,23 @@ class ConfigNode {
   Bandwidth AsBandwidth() const;
   double AsFlopRate() const;  ///< [FLOP/s]
 
-  /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`; adds
-  /// maps on the way. Messages about the new values name `origin` as their place.
-  /// @throws InputError if an index is out of range, a scalar is in the way or `value` is no YAML
+  /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`. Adds
+  /// missing maps on the path. Messages about the new values name `origin` as their place.
+  /// @throws InputError if an index is out of range, a scalar is in the way or `value` is not valid
+  ///   YAML
   void Set(std::string_view path, const std::string& value, const std::string& origin = "--set");
 
-  /// The same with a value that was read already; it keeps its place.
+  /// Sets `path` to a value that was read before; the value keeps its place.
   void Put(std::string_view path, const ConfigNode& value);
 
   /// @throws InputError for the first key not in `known`, with "did you mean"
   void RequireKnownKeys(std::span<const std::string> known) const;
-  /// "configs/quickstart.yaml:12:3" plus the key path when there is one: "...: budget.seconds".
+  /// Returns "configs/quickstart.yaml:12:3", and the key path if there is one: "...:
+  /// budget.seconds".
   std::string Where() const;
   /// @throws InputError "Where(): message"
   [[noreturn]] void Fail(const std::string& message) const;
-  /// YAML text of this node (block style).
+  /// Returns the YAML text of this node (block style).
   std::string Dump() const;
 
  private:
@@ -79,7 +81,7 @@ class ConfigNode {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// A double-quoted YAML scalar that reads back as `text`.
+/// Returns a double-quoted YAML scalar that reads back as `text`.
 std::string QuoteYaml(std::string_view text);
 
 }  // namespace emplace

@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-// "of at least 1", "from 1 to 10"
+// Returns "of at least 1" or "from 1 to 10".
 std::string InWords(const NumberRange& range) {
   return range.high == std::numeric_limits<double>::infinity()
              ? fmt::format("of at least {}", range.low)
@@ -22,7 +22,7 @@ std::string InWords(const NumberRange& range) {
 
 class Reader : public FieldVisitor {
  public:
-  /// @param prefix  of the keys, in messages on values that the node does not give
+  /// @param prefix  of the keys, for messages about values that the node does not set
   explicit Reader(const ConfigNode& node, std::string prefix = "")
       : node_(node), prefix_(std::move(prefix)) {
     if (!node.IsMap()) node.Keys();  // throws
@@ -81,7 +81,7 @@ class Reader : public FieldVisitor {
     if (node_.Has(key)) node_.At(key).Fail(wrong);
     throw SettingError(prefix_ + key, wrong);
   }
-  // Registers the key. @return whether the file has it
+  // Registers the key. @return whether the node has it
   bool Take(const char* key) {
     EMPLACE_CHECK(std::find(known_.begin(), known_.end(), key) == known_.end(), key);
     known_.push_back(key);
@@ -93,7 +93,7 @@ class Reader : public FieldVisitor {
   std::vector<std::string> known_;
 };
 
-// A double-quoted YAML scalar, unless the plain text can only be read as a text.
+// Returns a double-quoted YAML scalar, or the plain text if it can only be read as a text.
 std::string FormatText(const std::string& text) {
   static const std::set<std::string, std::less<>> kSpecial{
       "true", "false", "yes", "no", "null", "Null", "NULL", "on", "off", "nan", "inf"};
@@ -110,7 +110,7 @@ std::string FormatText(const std::string& text) {
   return QuoteYaml(text);
 }
 
-// Every leaf of a config as YAML text; the writer and the help differ in what they do with it.
+// Visits every leaf of a config as YAML text. The writer and the help use the text differently.
 class TextVisitor : public FieldVisitor {
  public:
   void Field(const char* key, bool& value, const char* help) override {

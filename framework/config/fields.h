@@ -1,6 +1,6 @@
 #pragma once
 
-// A config is a plain struct with defaults beside its fields and one function that visits each
+// A config is a plain struct with defaults next to its fields and one function that visits each
 // field once. The same visit reads YAML, writes it, lists the keys with their sentences for --help,
 // and finds unknown keys:
 //
@@ -12,8 +12,8 @@
 //   };
 //   const auto config = ReadFields<AnnealingConfig>(node);
 //
-// A number that may not be any number has its range beside it: reading refuses one outside, and the
-// help shows the range.
+// A number with a limited range declares the range next to it. Reading refuses a number outside of
+// the range, and the help shows the range.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@
 
 namespace emplace {
 
-/// The values that a number may have, both ends included.
+/// The allowed values of a number, both ends included.
 struct NumberRange {
   double low = 0, high = 0;
 };
@@ -42,7 +42,7 @@ constexpr NumberRange Between(double low, double high) {
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
-  /// A number within a range.
+  /// Visits a number within a range.
   template <class Number>
   void Field(const char* key,
              Number& value,
@@ -56,15 +56,15 @@ class FieldVisitor {
   virtual void Field(const char* key, std::int64_t& value, const char* help) = 0;
   virtual void Field(const char* key, double& value, const char* help) = 0;
   virtual void Field(const char* key, std::string& value, const char* help) = 0;
-  /// A key that was added to a config: WriteFields() leaves it out where it has its default, so
-  /// that the text is the one that earlier versions wrote, and what they began can be resumed.
+  /// Visits a key that was added to a config later. WriteFields() omits the key at its default
+  /// value, so that the text equals the text of earlier versions and their runs can be resumed.
   virtual void AddedField(const char* key,
                           std::string& value,
                           std::string_view,  // the default
                           const char* help) {
     Field(key, value, help);
   }
-  /// The same for numbers. @param standard  the default
+  /// Visits a number that was added later. @param standard  the default
   template <class Number>
   void AddedField(const char* key,
                   Number& value,
@@ -81,22 +81,22 @@ class FieldVisitor {
     if (IsWritten(value != standard)) Field(key, value, range, help);
   }
   virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
-  /// A list that was added, empty by default.
+  /// Visits a list that was added later; the default is empty.
   virtual void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
     Field(key, value, help);
   }
   virtual void Field(const char* key, std::vector<double>& value, const char* help) = 0;
-  /// A value whose form the owner checks itself (rules, lists of maps).
+  /// Visits a value whose form the owner checks (rules, lists of maps).
   virtual void Field(const char* key, ConfigNode& value, const char* help) = 0;
-  /// A nested struct: `visit` visits its fields.
+  /// Visits a nested struct: `visit` visits its fields.
   virtual void Group(const char* key,
                      const char* help,
                      const std::function<void(FieldVisitor&)>& visit) = 0;
 
  protected:
-  /// Visits the range of the number that was visited last.
+  /// Visits the range of the last visited number.
   virtual void Bound(const char*, double /*value*/, const NumberRange&) {}
-  /// Whether an added field is visited. @param differs  from its default
+  /// Returns whether an added field is visited. @param differs  whether it differs from its default
   virtual bool IsWritten(bool) const { return true; }
 };
 
@@ -108,30 +108,31 @@ struct FieldHelp {
   std::optional<NumberRange> range = {};
 };
 
-// What the templates below do for one struct, given as the function that visits its fields.
+// Implementations of the templates below for one struct, given as the function that visits its
+// fields.
 namespace internal {
 void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& visit);
 std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit);
 std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit);
 }  // namespace internal
 
-/// Reads the map `node` over `config`: a field without a key keeps its value.
+/// Returns `config` with the values of the map `node`. A field without a key keeps its value.
 /// @throws InputError for an unknown key, a value of the wrong form or a number out of its range;
-/// SettingError for one of `config` that the node leaves out of its range
+///   SettingError if a value of `config` that the node does not set is out of its range
 template <class Config>
 Config ReadFields(const ConfigNode& node, Config config = {}) {
   internal::ReadInto(node, [&](FieldVisitor& v) { config.Visit(v); });
   return config;
 }
 
-/// YAML text with every field, but for added ones (AddedField()) at their default; ReadFields() of
-/// it gives an equal struct.
+/// Returns YAML text with every field, except for added fields (AddedField()) at their default.
+/// ReadFields() of the text returns an equal struct.
 template <class Config>
 std::string WriteFields(Config config) {
   return internal::WriteFrom([&](FieldVisitor& v) { config.Visit(v); });
 }
 
-/// Every key in the order of the visit, with its value in `config` as the default.
+/// Returns every key in the order of the visit, with its value in `config` as the default.
 template <class Config>
 std::vector<FieldHelp> DescribeFields(Config config = {}) {
   return internal::HelpFrom([&](FieldVisitor& v) { config.Visit(v); });

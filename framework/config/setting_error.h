@@ -8,9 +8,9 @@
 
 namespace emplace {
 
-/// A setting whose form is right but whose value makes no sense for the problem at hand (a device
-/// that the cluster does not have). Thrown by agents' constructors, which know the key but not the
-/// file; the registry of agents adds file, line and column.
+/// A setting of the right form whose value is invalid for the current problem, such as a device
+/// that the cluster does not have. Constructors of agents throw it. They know the key but not the
+/// file, so the registry of agents adds file, line and column.
 class SettingError : public InputError {
  public:
   /// @param key  dotted path of the setting within the agent's settings
@@ -23,12 +23,12 @@ class SettingError : public InputError {
   std::string key_, message_;
 };
 
-/// @throws SettingError unless `value` is one of `choices`, naming them
+/// @throws SettingError naming the choices unless `value` is one of them
 void RequireChoice(const std::string& key,
                    const std::string& value,
                    const std::vector<std::string>& choices);
 
-/// "\"a\", \"b\", \"c\"", for messages.
+/// Returns "\"a\", \"b\", \"c\"", for messages.
 std::string JoinChoices(const std::vector<std::string>& choices);
 
 }  // namespace emplace

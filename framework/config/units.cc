@@ -21,7 +21,7 @@ __extension__ using Wide = unsigned __int128;
 constexpr int kMaxDigits = 20;    // significant decimal digits of a number
 constexpr int kMaxExponent = 38;  // 10^38 is the largest power of ten in 128 bits
 
-// What a parser wants, for its messages.
+// The expectation of a parser, for its messages.
 struct Expectation {
   const char* what;   // "a time with a unit such as 25us"
   const char* units;  // "ns, us, ms, s"
@@ -45,7 +45,7 @@ constexpr Expectation kFlopRate{"a FLOP rate with a unit such as 2.8TFLOP/s",
   throw InputError(fmt::format("expected {}, got \"{}\": {}", expected.what, shown, reason));
 }
 
-// digits * 10^exponent, and what follows the number.
+// digits * 10^exponent, and the text after the number.
 struct Quantity {
   Wide digits = 0;
   int exponent = 0;
@@ -63,7 +63,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Takes "e-3" from the front, if it is there.
+// Removes an exponent such as "e-3" from the front, if present.
 int TakeExponent(std::string_view& rest) {
   if (rest.empty() || (rest[0] != 'e' && rest[0] != 'E')) return 0;
   size_t at = 1;
@@ -127,7 +127,7 @@ Wide Gcd(Wide a, Wide b) {
   return a;
 }
 
-// quantity * numerator / denominator; nullopt beyond 128 bits.
+// Returns quantity * numerator / denominator, or nullopt beyond 128 bits.
 std::optional<Fraction> Scale(const Quantity& quantity, Wide numerator, Wide denominator) {
   if (quantity.exponent > kMaxExponent || quantity.exponent < -kMaxExponent) return std::nullopt;
   Wide power = 1;
@@ -182,7 +182,7 @@ constexpr std::array<Unit, 5> kIecPrefixes{{{"Ki", std::int64_t{1} << 10},
                                             {"Ti", std::int64_t{1} << 40},
                                             {"Pi", std::int64_t{1} << 50}}};
 
-// "GiB" with suffix "B" -> 2^30.
+// Returns the factor of a prefix: "GiB" with suffix "B" -> 2^30.
 std::optional<std::int64_t> PrefixBefore(std::string_view unit, std::string_view suffix) {
   if (!unit.ends_with(suffix)) return std::nullopt;
   unit.remove_suffix(suffix.size());
@@ -203,8 +203,8 @@ std::optional<std::int64_t> PrefixBefore(std::string_view unit, std::string_view
 struct RateUnit {
   std::int64_t prefix;
   int bits_per_unit;       // 8: bytes, 1: bits
-  std::int64_t nanos;      // of the time unit
-  std::int64_t count = 1;  // of time units
+  std::int64_t nanos;      // length of the time unit [ns]
+  std::int64_t count = 1;  // number of time units
 };
 
 std::optional<RateUnit> ParseRateUnit(std::string_view unit) {
@@ -294,7 +294,8 @@ double ParseFlopRate(std::string_view text) {
   }
   if (power < 0) RefuseUnit(kFlopRate, text, quantity.unit);
   if (quantity.digits == 0) Refuse(kFlopRate, text, "it must be greater than 0");
-  // All factors are powers of ten: the decimal text of the product is read once, correctly rounded.
+  // All factors are powers of ten, so the decimal text of the product is parsed once, correctly
+  // rounded.
   const std::string decimal = fmt::format("{}e{}", quantity.digits, quantity.exponent + power);
   double rate = 0;
   const auto [end, error] = std::from_chars(decimal.data(), decimal.data() + decimal.size(), rate);

@@ -1,8 +1,9 @@
 #pragma once
 
-// Quantities with units, parsed exactly: the decimal text is a rational number and never passes
-// through floating point, so that "5.7us" is 5700 ns and "7.6GB/s" is 7600000000 B/s everywhere.
-// SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes powers of 1024 (Ki, Mi, Gi, Ti).
+// Quantities with units, parsed exactly. The decimal text is a rational number and is never
+// converted to floating point, so "5.7us" is 5700 ns and "7.6GB/s" is 7600000000 B/s on every
+// machine. SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes powers of 1024 (Ki, Mi, Gi,
+// Ti).
 
 #include <cstdint>
 #include <string>
@@ -21,22 +22,22 @@ struct Bandwidth {
   bool operator==(const Bandwidth&) const = default;
 };
 
-// Each function below throws InputError saying what was expected ("expected a time with a unit such
+// Each function below throws InputError with the expected form ("expected a time with a unit such
 // as 25us, got \"25\": the unit is missing; units: ns, us, ms, s") for a missing or unknown unit, a
-// negative or non-finite number, or one out of range; the caller adds file and key.
+// negative or non-finite number, or a number out of range. The caller adds file and key.
 
-/// "25us" -> 25000 [ns]; units ns, us (or µs), ms, s; rounded to the nearest ns, halves up. A bare
-/// 0 is allowed.
+/// Parses a time: "25us" -> 25000 [ns]. Units are ns, us (or µs), ms, s. Rounds to the nearest ns,
+/// exact halves up. A bare 0 is allowed.
 Nanos ParseTime(std::string_view text);
-/// "11GiB" -> 11 * 2^30 [B]; units B, kB, MB, ... KiB, MiB ... A fraction of a byte is refused. A
-/// bare 0 is allowed.
+/// Parses a size: "11GiB" -> 11 * 2^30 [B]. Units are B, kB, MB, ... KiB, MiB ... Refuses a
+/// fraction of a byte. A bare 0 is allowed.
 std::int64_t ParseBytes(std::string_view text);
-/// "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s"; must be > 0.
+/// Parses a positive rate: "7.6GB/s", "7600B/us", "100Gb/s" (bits; also Gbit/s, Gbps), "2B/3s".
 /// @return a fraction in lowest terms
 Bandwidth ParseBandwidth(std::string_view text);
-/// "7600000000B/s", "2B/3s": read back equal.
+/// Returns "7600000000B/s" or "2B/3s", which ParseBandwidth() reads back equal.
 std::string FormatBandwidth(const Bandwidth& bandwidth);
-/// "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 [FLOP/s]; must be > 0.
+/// Parses a positive rate: "2.8TFLOP/s" (also TFLOPS) -> 2.8e12 [FLOP/s].
 double ParseFlopRate(std::string_view text);
 
 }  // namespace emplace

@@ -22,7 +22,7 @@ using ValuePtr = std::shared_ptr<const YamlValue>;
 using FilePtr = std::shared_ptr<const std::string>;
 
 constexpr size_t kShown = 60;
-constexpr std::int64_t kWeight = 64;  // of a value besides its text [B]
+constexpr std::int64_t kWeight = 64;  // [B] of a value besides its text
 
 std::string Quote(std::string_view text) {
   std::string shown;
@@ -32,8 +32,8 @@ std::string Quote(std::string_view text) {
   return fmt::format("\"{}\"{}", shown, text.size() > kShown ? "..." : "");
 }
 
-// Builds the tree from yaml-cpp's events; its own Node would let a later duplicate key win in
-// silence.
+// Builds the tree from yaml-cpp's events. With yaml-cpp's own Node, a later duplicate key would
+// replace an earlier one without an error.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(FilePtr file, Places places) : file_(std::move(file)), places_(places) {}
@@ -84,7 +84,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnMapEnd() override { Close(); }
 
-  // yaml-cpp takes a quote that is never closed for a text up to the end of the file.
+  // yaml-cpp extends a text with an unclosed quote to the end of the file.
   void RequireClosedQuotes(const std::string& text) const {
     if (last_quoted_.is_null() || last_quoted_.pos >= static_cast<int>(text.size())) return;
     const size_t begin = static_cast<size_t>(last_quoted_.pos);
@@ -110,11 +110,11 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
  private:
-  // A map or list that is not finished.
+  // An unfinished map or list.
   struct Frame {
     std::shared_ptr<YamlValue> value;
     YAML::anchor_t anchor;
-    bool awaits_value = false;                         // a map's key has been read
+    bool awaits_value = false;                         // the key of a map has been read
     std::unordered_map<std::string, int> line_of_key;  // keys so far
   };
 
@@ -132,7 +132,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void Weigh(const YAML::Mark& mark, std::int64_t weight) {
-    weight_ += weight;  // each at most twice the limit: no overflow
+    weight_ += weight;  // each weight is at most twice the limit: no overflow
     if (weight_ > kMaxYamlWeight) {
       Fail(mark,
            fmt::format("more than {} values, what aliases stand for counted as often as it stands",
@@ -204,7 +204,7 @@ class TreeBuilder : public YAML::EventHandler {
   ValuePtr root_;
 };
 
-// A stream over text that is not copied.
+// A stream over text, without a copy of it.
 class ViewBuffer : public std::streambuf {
  public:
   explicit ViewBuffer(const std::string& text) {
@@ -223,7 +223,7 @@ void Emit(YAML::Emitter& out, const YamlValue& value) {
       out << YAML::Null;
       break;
     case YamlKind::kScalar:
-      // A control character that came in unquoted would not come in again: "\r" alone is nothing.
+      // Unquoted control characters do not survive a second read: "\r" alone becomes null.
       if (value.quoted || std::ranges::any_of(value.scalar, IsControl)) out << YAML::DoubleQuoted;
       out << value.scalar;
       break;
