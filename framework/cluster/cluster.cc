@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-// What a route must do for a channel of each value of Occupies.
+// Requirement on a route that uses a channel, for each value of Occupies.
 constexpr const char* kOccupiedEnds[] = {
     "nothing",
     "its source and may only be a first hop",

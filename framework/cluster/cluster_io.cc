@@ -26,7 +26,7 @@ std::string ReadName(const ConfigNode& node) {
   return name;
 }
 
-// A name that no pattern can be confused with.
+// Reads a name that cannot be confused with a pattern.
 std::string ReadDeviceName(const ConfigNode& node) {
   std::string name = ReadName(node);
   if (name.find_first_of("*?") != std::string::npos) {
@@ -35,7 +35,7 @@ std::string ReadDeviceName(const ConfigNode& node) {
   return name;
 }
 
-// Reads a cluster key by key; the vectors are what Cluster's constructor takes.
+// Reads a cluster key by key; the vectors are the arguments of Cluster's constructor.
 class ClusterReader {
  public:
   ClusterReader(const ConfigNode& node, const std::map<std::string, DeviceKind>& library)
@@ -107,7 +107,7 @@ class ClusterReader {
     }
   }
 
-  // Index of a kind, which is taken over from the file or the library at its first use.
+  // Returns the index of a kind. At its first use, copies the kind from the file or the library.
   int FindKind(const ConfigNode& node) {
     const std::string name = node.AsString();
     for (size_t i = 0; i < kinds_.size(); ++i) {
@@ -237,7 +237,7 @@ class ClusterReader {
     }
   }
 
-  // Devices whose names match a pattern, or one of a list of patterns.
+  // Returns the devices whose names match a pattern, or one of a list of patterns.
   std::vector<int> MatchDevices(const ConfigNode& node) const {
     const std::vector<ConfigNode> patterns =
         node.IsSequence() ? node.Elements() : std::vector<ConfigNode>{node};
@@ -283,8 +283,8 @@ Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceK
 
 namespace {
 
-// Each pair of neighbours by itself: not all that share something with one device do so with one
-// another.
+// Writes each pair of neighbours by itself, because two neighbours of one device need not be
+// neighbours of each other.
 std::string FormatShares(const Cluster& cluster) {
   std::string text;
   for (int d = 0; d < cluster.num_devices(); ++d) {

@@ -9,18 +9,18 @@
 
 namespace emplace {
 
-/// Reads every *.yaml of a folder of device kinds (see DeviceKind); name -> kind.
-/// @param folder  configs/device_kinds, or the folder above that holds device_kinds/
-/// @throws InputError as ConfigNode does; a kind defined twice is refused, a missing folder too
+/// Reads every *.yaml of a folder of device kinds (DeviceKind). Returns a map from name to kind.
+/// @param folder  configs/device_kinds, or the folder above that contains device_kinds/
+/// @throws InputError as ConfigNode does; also for a missing folder or a kind that is defined twice
 std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& folder);
 
-/// Reads a cluster (FORMAT.md), of a file by ConfigNode::FromFile(). Kinds come from the file's own
-/// `device_kinds:` first, then from `library`; the cluster keeps those in use, in the order of its
-/// devices.
-/// @throws InputError naming file:line:column, key, value, what was expected and the choices
+/// Reads a cluster (FORMAT.md) from a node of ConfigNode::FromFile(). Looks up a kind in the file's
+/// own `device_kinds:` first, then in `library`. The cluster keeps the used kinds, in the order of
+/// its devices.
+/// @throws InputError naming file:line:column, key, value, expected form and choices
 Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceKind>& library);
 
-/// YAML text with everything expanded and kinds inline; ParseCluster reads it back equal.
+/// Returns YAML text with everything expanded and kinds inline. ParseCluster() reads it back equal.
 std::string FormatCluster(const Cluster& cluster);
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading and writing one part of a cluster file: the map below `device_kinds:` (FORMAT.md, "Keys
-// of a device kind"). Private to framework/cluster.
+// Reads and writes one part of a cluster file: the map below `device_kinds:` (FORMAT.md, "Keys of a
+// device kind"). Private to framework/cluster.
 
 #include <map>
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace emplace {
 
-/// The map below `device_kinds:`; name -> kind.
-/// @throws InputError naming place, key, value, what was expected and the choices
+/// Reads the map below `device_kinds:`. Returns a map from name to kind.
+/// @throws InputError naming place, key, value, expected form and choices
 std::map<std::string, DeviceKind> ParseDeviceKinds(const ConfigNode& node);
 
-/// One entry of that map, indented by two.
+/// Returns one entry of that map, indented by two.
 std::string FormatDeviceKind(const DeviceKind& kind);
 
 }  // namespace emplace

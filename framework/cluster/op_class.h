@@ -1,7 +1,7 @@
 #pragma once
 
-// The classes of work that ops fall into. A device kind tells its efficiency by class, a cost table
-// fits ops by class; framework/cost/op_kind.h says which class an op is of.
+// Classes of ops. A device kind has an efficiency for each class, and a cost table fits ops by
+// class. framework/cost/op_kind.h determines the class of an op.
 
 #include <cstdint>
 #include <string>
@@ -21,15 +21,15 @@ enum class OpClass : std::uint8_t {
   kCopy,
   kUpdate,
   kView,     ///< no work: reshapes, constants, storage
-  kUnknown,  ///< of a kind that no table lists
+  kUnknown,  ///< a kind that is not listed in any table
 };
-/// The name by which files call a class: "matmul".
+/// Returns the name of a class in files: "matmul".
 std::string_view ToString(OpClass op_class);
 
-/// All class names in the order of the enum, without "view", which costs nothing anywhere.
+/// Returns all class names in the order of the enum, except "view", which never costs anything.
 std::vector<std::string> OpClassNames();
 
-/// The keys that `efficiency:` of a device kind may have: OpClassNames() and "memory".
+/// Returns the allowed keys of `efficiency:` of a device kind: OpClassNames() and "memory".
 const std::vector<std::string>& EfficiencyKeys();
 
 }  // namespace emplace

@@ -21,15 +21,15 @@ bool Alike(const Cluster& cluster, int a, int b) {
          kind.interference == other.interference;
 }
 
-// Gives devices 0, 1, ... an image, one after another, and channels with them.
+// Assigns images to devices 0, 1, ... one after another, and to their channels.
 class SymmetrySearch {
  public:
-  // @param label  outlives this
+  // @param label  must outlive this
   SymmetrySearch(const Cluster& cluster, std::span<const int> label)
       : cluster_(cluster), label_(label) {}
 
-  // Those that leave devices below `fixed` where they are. False if they are more than `most`, or
-  // take long.
+  // Finds the symmetries that fix the devices below `fixed`. Returns false if there are more than
+  // `most`, or if the search takes too long.
   bool Find(int fixed, std::size_t most, std::vector<DevicePermutation>& found) {
     found.clear();
     Begin();
@@ -73,7 +73,7 @@ class SymmetrySearch {
     return true;
   }
 
-  // Whether the next device can have this image. If not, channels are left as they may be.
+  // Returns whether the next device can have this image. If not, the channels are left undefined.
   bool Add(int image) {
     const int d = static_cast<int>(image_.size());
     if (label_[image] != label_[d] || !Alike(cluster_, image, d) ||
@@ -91,7 +91,7 @@ class SymmetrySearch {
     return true;
   }
 
-  // Maps the channels of one route to those of another.
+  // Maps the channels of one route to those of another. Returns false if that is impossible.
   bool Map(int from, int to, int from_image, int to_image) {
     const auto route = cluster_.route(from, to), image = cluster_.route(from_image, to_image);
     if (route.size() != image.size()) return false;
