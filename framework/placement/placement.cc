@@ -31,7 +31,7 @@ std::string ReadName(const Json& value, std::string_view where, std::string_view
   }
 }
 
-// The op of a name. @param place  stands at the beginning of the message
+// Returns the op of a name. @param place  stands at the beginning of the message
 int FindOp(const Graph& graph, const std::string& name, const std::string& place) {
   const int op = graph.FindOp(name);
   if (op >= 0) return op;

@@ -14,57 +14,55 @@
 
 namespace emplace {
 
-/// A device by its place in Cluster::devices(), below kMaxDevices.
+/// Index of a device in Cluster::devices(), below kMaxDevices.
 using DeviceIndex = std::uint8_t;
 
-/// A device per group of a problem's grouping.
+/// A device for each group of a problem's grouping.
 struct Placement {
   std::vector<DeviceIndex> device;  ///< [num_groups]
 
   bool operator==(const Placement&) const = default;
 };
 
-/// Device per op. @return [num_ops]
+/// Returns the device of each op. [num_ops]
 std::vector<DeviceIndex> ExpandPlacement(const Placement& placement, const Grouping& grouping);
 
-/// Device per group from a device per op [num_ops].
+/// Returns the device of each group from the device of each op [num_ops].
 /// @param where  stands for the file in messages
-/// @throws InputError if ops of one group have different devices, naming two of them
+/// @throws InputError naming two ops of one group that have different devices
 Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
                             const Grouping& grouping,
                             const Graph& graph,
                             const Cluster& cluster,
                             const std::string& where = "placement");
 
-/// How a placement was simulated, in the words of run configs: the question of which `step_time`
-/// is the answer.
+/// The settings of the simulation that computed `step_time`, named as in run configs.
 struct SimulatedAs {
   std::string semantics = "queue";
   std::string priority = "id";
   std::string objective = "step_time";
   bool count_gaps = false;
   std::string costs = "none";  ///< path of the cost file, or none
-  /// Passes whose groups were simulated as a few ops each, as a YAML list; empty: op by op.
+  /// YAML list of the passes whose groups were simulated as a few ops each; empty: op by op.
   std::string contracted;
   std::optional<Nanos> step_time;  ///< the objective [ns]
 
   bool operator==(const SimulatedAs&) const = default;
 };
 
-/// What a placement file holds.
+/// Content of a placement file.
 struct PlacementFile {
   std::vector<DeviceIndex> device_of_op;  ///< [num_ops]
-  /// Op ids in the order in which stream semantics issues them, [num_ops]; empty: the file has
-  /// none.
+  /// [num_ops] op ids in the order in which stream semantics issues them; empty: not in the file.
   std::vector<int> issue_order;
-  std::optional<SimulatedAs> simulated;  ///< none: the file does not say
+  std::optional<SimulatedAs> simulated;  ///< nullopt: not in the file
 };
 
-/// Reads `emplace-placement` version 1 (FORMAT.md; JSON, also gzipped). A placement made for a
-/// graph or cluster of another name is taken under a warning, since op and device names decide; the
+/// Reads `emplace-placement` version 1 (FORMAT.md; JSON, also gzipped). Accepts a placement for a
+/// graph or cluster of another name with a warning, because only op and device names matter. The
 /// keys `graph` and `cluster` may be missing.
-/// @throws InputError naming file, op, device and choices: unknown op or device, an op missing or
-///   twice, an issue order in which an op stands before one that it awaits
+/// @throws InputError naming file, op, device and choices: an unknown op or device, an op that is
+///   missing or occurs twice, an issue order in which an op precedes one of its predecessors
 PlacementFile ReadPlacement(const std::filesystem::path& path,
                             const Graph& graph,
                             const Cluster& cluster,
@@ -75,9 +73,9 @@ PlacementFile ParsePlacement(const std::string& json,
                              const std::string& where,
                              const WarningSink& warn = {});
 
-/// `emplace-placement` version 1 text, ops in graph order.
-/// @param issue_order  [num_ops]; empty: the key is left out
-/// @param simulated    none: the key is left out
+/// Returns `emplace-placement` version 1 text, with ops in graph order.
+/// @param issue_order  [num_ops]; empty: the key is omitted
+/// @param simulated    nullopt: the key is omitted
 std::string FormatPlacement(std::span<const DeviceIndex> device_of_op,
                             const Graph& graph,
                             const Cluster& cluster,
