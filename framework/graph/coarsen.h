@@ -1,9 +1,8 @@
 #pragma once
 
-// Co-location and coarsening: passes that take a grouping and merge some of its groups. They
-// compose in any order; none ever splits a group. That ops are in a group means that they share a
-// device, and nothing else. The marks [R] and [?] tell how sure a statement about a paper is
-// (agents/README.md).
+// Co-location and coarsening: passes that merge some groups of a grouping. They can be combined in
+// any order, and none ever splits a group. The ops of a group share a device; a group has no other
+// meaning.
 
 #include <cstdint>
 #include <string>
@@ -13,22 +12,22 @@
 
 namespace emplace {
 
-/// The framework's own constraints: ops with equal `colocate` labels, and an alias with the tensor
-/// whose memory it shares (a parameter with its in-place update). A tensor without producer binds
-/// nothing.
+/// Merges ops with equal `colocate` labels, and an alias with the tensor whose memory it shares (a
+/// parameter with its in-place update). A tensor without a producer binds nothing. These are the
+/// constraints of the framework itself.
 Grouping ColocateByLabel(const Graph& graph, const Grouping& grouping);
 
-/// A gradient op with its forward op (attribute "forward_op": an op name). ICML 2017, section on
-/// co-location, heuristic 1 [R].
-/// @throws InputError naming graph and op if the attribute is no text or names no op
+/// Merges a gradient op with its forward op (attribute "forward_op": an op name). ICML 2017,
+/// section on co-location, heuristic 1.
+/// @throws InputError naming graph and op if the attribute is not a text or does not name an op
 Grouping ColocateGradients(const Graph& graph, const Grouping& grouping);
 
-/// If all that group X produces is consumed by one group Y, merge X into Y; repeated until nothing
-/// merges. ICML 2017, heuristic 2 [R]. A parameter or constant with a single reader goes to it
-/// likewise. Tensors decide, control edges do not; a group whose tensors nobody reads stays as it
-/// is. Without a limit the result does not depend on the order of merging; with one, groups are
-/// tried by number.
-/// @param max_share  a merged group may hold at most this share of the graph's weight; 1: no limit
+/// Merges group X into group Y if Y is the only consumer of all tensors that X produces. Repeats
+/// this until nothing merges. ICML 2017, heuristic 2. A parameter or constant with a single reader
+/// is merged with it likewise. Only tensors count, control edges do not; a group whose tensors have
+/// no reader is not merged. Without a limit the result does not depend on the order of merging.
+/// With a limit, groups are tried in ascending order.
+/// @param max_share  largest share of the graph's weight in a merged group; 1: no limit
 /// @param weight     [num_ops] cost of each op, >= 0 (any unit)
 /// @throws InputError unless max_share > 0
 Grouping MergeSingleConsumers(const Graph& graph,
@@ -36,16 +35,16 @@ Grouping MergeSingleConsumers(const Graph& graph,
                               const std::vector<double>& weight,
                               double max_share = 1);
 
-/// Ops whose names share the first `depth` scopes, or all of them where there are fewer ("a/b/c"
-/// has scopes a, b; the separator is '/' in names that have one, else '.'). An op that names its
-/// forward op counts under that op's scope. Names without scopes join nothing.
+/// Merges ops whose names share the first `depth` scopes, or all scopes if they have fewer. "a/b/c"
+/// has the scopes a and b; the separator is '/' in names that contain one, else '.'. An op that
+/// names its forward op belongs to the scope of that op. Names without scopes merge nothing.
 /// @throws InputError if depth < 1
 Grouping GroupByScope(const Graph& graph, const Grouping& grouping, int depth);
 
-/// Repeatedly merges the cheapest group into the neighbour it shares the most bytes with (either
-/// direction; the neighbour of least op id on ties), until at most `num_groups` remain or nothing
-/// has a neighbour. Among equally cheap groups the one merged least recently goes first. Placeto
-/// merges its graphs to about 128 groups in this way [?].
+/// Repeatedly merges the cheapest group with the neighbour with which it shares the most bytes (in
+/// both directions; the neighbour of least op id on ties), until at most `num_groups` remain or no
+/// group has a neighbour. Among equally cheap groups the one that was merged least recently is
+/// first. Placeto merges its graphs to about 128 groups in this way.
 /// @param weight  [num_ops] cost of each op, >= 0 (any unit)
 /// @throws InputError if num_groups < 1
 Grouping MergeCheapest(const Graph& graph,
@@ -53,11 +52,12 @@ Grouping MergeCheapest(const Graph& graph,
                        const std::vector<double>& weight,
                        int num_groups);
 
-/// METIS-style coarsening: rounds of heavy-edge matching (each group with the unmatched neighbour
-/// it shares the most bytes with, groups of few neighbours choosing first, weight limit 1.5 * total
-/// / num_groups) until at most `num_groups` remain or a round shrinks the graph by less than 1 %.
-/// Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998), section 3.1. More than `num_groups` remain
-/// where the limit or the shape (a star) forbids further pairs.
+/// METIS-style coarsening by rounds of heavy-edge matching. A round matches each group with the
+/// unmatched neighbour with which it shares the most bytes, groups of few neighbours first. The
+/// weight limit of a pair is 1.5 * total / num_groups. Stops when at most `num_groups` remain or a
+/// round shrinks the graph by less than 1 %. More than `num_groups` remain if the limit or the
+/// shape (a star) forbids further pairs. Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998), section
+/// 3.1.
 /// @param weight  [num_ops] cost of each op, >= 0 (any unit)
 /// @throws InputError if num_groups < 1
 Grouping MergeHeavyEdges(const Graph& graph,
@@ -65,31 +65,32 @@ Grouping MergeHeavyEdges(const Graph& graph,
                          const std::vector<double>& weight,
                          int num_groups);
 
-/// Contracted op graph: op g stands for group g, so that Expand of a placement of it is a placement
-/// of `graph`. Only for groupings without cycles between groups (else: ContractGroups); simulating
-/// it is an approximation (a group starts when ALL its inputs are there, its outputs appear when
-/// ALL its ops are done, and tensors within a group occupy no memory).
+/// Returns the contracted op graph: op g stands for group g, so that Expand of a placement of it is
+/// a placement of `graph`. Only for groupings without cycles between groups; ContractGroups()
+/// handles the others. Its simulation is an approximation: a group starts when all of its inputs
+/// are present, its outputs appear when all of its ops are done, and tensors within a group occupy
+/// no memory.
 ///
 /// - name: of the group's first op; kind: of its op with the most FLOPs (then bytes accessed),
-///   storage only if all are; phase: the most frequent; attributes and unknown keys are dropped
+///   storage only if all ops are; phase: the most frequent; attributes and unknown keys are dropped
 /// - flops and bytes_accessed: sums; workspace_bytes: the maximum
-/// - cost_ns: summed for the device kinds that every member has (storage without any counts as 0)
+/// - cost_ns: sums for the device kinds that every member has (storage without any counts as 0)
 /// - device_kinds: the names that all restricted members list (a class and a kind of it are two
-///   names)
-/// - colocate: groups whose ops shared a label share one
-/// - tensors kept: those between groups, graph inputs, every role but activation and gradient, and
-///   what a kept one is an alias of; each group reads a tensor once
-/// @throws InputError naming the groups on a cycle, or two ops whose device_kinds have nothing in
-///   common
+///   different names)
+/// - colocate: groups whose ops shared a label share a label
+/// - tensors kept: those between groups, graph inputs, every role except activation and gradient,
+///   and the tensors that kept aliases refer to; each group reads a tensor once
+/// @throws InputError naming the groups on a cycle, or two ops without a common name in
+///   device_kinds
 Graph Contract(const Graph& graph, const Grouping& grouping);
 
-/// A finer grouping that can always be contracted. Groups are ordered by their first op in
-/// topological order; a path that steps back in that order begins a new round, and a part is what a
-/// group does in one round:
+/// Returns a finer grouping that can always be contracted. Groups are ordered by their first op in
+/// topological order. A path that goes back in that order begins a new round, and a part consists
+/// of the ops of a group in one round:
 ///
 ///   round(v) = max over predecessors u of round(u) + (group(v) stands before group(u))
 ///
-/// So a parameter, the layer that reads it and its update become three parts of one group.
+/// For example, a parameter, the layer that reads it and its update become three parts of a group.
 Grouping SplitAcyclic(const Graph& graph, const Grouping& grouping);
 
 /// The graph of the parts of all groups, for groupings with cycles between groups.
@@ -101,7 +102,7 @@ struct ContractedGraph {
 /// @param grouping  respects the graph's colocate labels (ColocateByLabel)
 ContractedGraph ContractGroups(const Graph& graph, const Grouping& grouping);
 
-/// True if merging the groups leaves the graph between groups acyclic.
+/// Returns whether the graph between groups is acyclic.
 bool IsAcyclic(const Graph& graph, const Grouping& grouping);
 
 }  // namespace emplace

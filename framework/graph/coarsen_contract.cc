@@ -33,7 +33,7 @@ void CheckAcyclic(const Graph& graph, const Grouping& grouping) {
       internal::DescribeCycle(cycle, name_of, "groups")));
 }
 
-// The new ids of the tensors that are kept; -1 for the others. @return [num_tensors]
+// Returns the new ids of the kept tensors; -1 for the others. [num_tensors]
 std::vector<int> NumberKeptTensors(const Graph& graph, const Grouping& grouping) {
   std::vector<bool> kept(graph.num_tensors(), false);
   for (int t = 0; t < graph.num_tensors(); ++t) {
@@ -58,8 +58,8 @@ std::vector<int> NumberKeptTensors(const Graph& graph, const Grouping& grouping)
   return number;
 }
 
-// Groups that share a label must go on sharing one, and an op has only one: labels that meet in a
-// group become the same. @return [num_groups]
+// Returns one label for each group. Groups that share a label must still share one, and an op has
+// only one label. So all labels that occur in one group are united. [num_groups]
 std::vector<std::string> GroupLabels(const Graph& graph, const Grouping& grouping) {
   std::unordered_map<std::string_view, int> number;
   std::vector<std::string_view> labels;
@@ -136,7 +136,8 @@ class Contraction {
     return op;
   }
 
-  // The member of most FLOPs, then bytes accessed, then the first; storage only if all are.
+  // Returns the member with the most FLOPs, then bytes accessed, then the first; storage only if
+  // all members are storage.
   int Costliest(std::span<const int> members) const {
     return *std::max_element(members.begin(), members.end(), [&](int a, int b) {
       const auto rank = [&](int v) {
@@ -153,7 +154,7 @@ class Contraction {
     return static_cast<Phase>(std::max_element(count.begin(), count.end()) - count.begin());
   }
 
-  // Names that every restricted member lists, in the first one's order; empty: any.
+  // Returns the names that every restricted member lists, in the order of the first; empty: any.
   std::vector<std::string> CommonKinds(std::span<const int> members) const {
     std::vector<std::string> common;
     int first = -1;
@@ -182,7 +183,7 @@ class Contraction {
     return common;
   }
 
-  // Kinds for which every member that works has a cost, in the first one's order.
+  // Returns the kinds for which every member with work has a cost, in the order of the first.
   std::vector<std::pair<std::string, double>> SumCosts(std::span<const int> members) const {
     std::vector<std::pair<std::string, double>> sums;
     bool first = true;

@@ -10,8 +10,8 @@
 namespace emplace {
 namespace {
 
-// One round: every group, those with few neighbours first (they have the least choice), takes the
-// unmatched neighbour it shares the most bytes with. Stops at `num_groups`.
+// Runs one round. Every group takes the unmatched neighbour with which it shares the most bytes.
+// Groups with few neighbours come first, because they have the least choice. Stops at `num_groups`.
 Grouping MatchOnce(const Graph& graph,
                    const Grouping& grouping,
                    const std::vector<double>& weight,

@@ -102,7 +102,7 @@ int ForwardOp(const Graph& graph, int op) {
   const std::string where = fmt::format(
       "{}: ops[{}] {}: attributes.forward_op", graph.name(), op, QuoteJson(graph.op(op).name));
   const Json object = Json::parse(attributes, nullptr, /*allow_exceptions=*/false);
-  EMPLACE_CHECK(object.is_object(), where);  // Op::attributes promises one
+  EMPLACE_CHECK(object.is_object(), where);  // a guarantee of Op::attributes
   const auto found = object.find("forward_op");
   if (found == object.end()) return -1;
   if (!found->is_string()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the passes of coarsen.h share.
+// Shared functions of the passes of coarsen.h.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace emplace::internal {
 
-/// Disjoint sets of 0 .. n-1; the least element stands for its set, on which ties between merged
-/// groups are decided. (In Boost's disjoint_sets the element of highest rank does.)
+/// Disjoint sets of 0 .. n-1. The least element represents its set, because ties between merged
+/// groups depend on it. (Boost's disjoint_sets uses the element of highest rank.)
 class UnionFind {
  public:
   explicit UnionFind(int n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -33,16 +33,16 @@ class UnionFind {
   std::vector<int> parent_;
 };
 
-/// The grouping whose groups are the unions of `grouping`'s groups under `sets`.
+/// Returns the grouping whose groups are the unions of `grouping`'s groups under `sets`.
 /// @param sets  over groups
 Grouping Merged(const Grouping& grouping, UnionFind& sets);
 
-/// Sum of the weights of each group's ops. @return [num_groups]
+/// Returns the sum of the weights of each group's ops. [num_groups]
 std::vector<double> GroupWeights(const Grouping& grouping, const std::vector<double>& weight);
 
-/// Bytes between groups, as Problem::neighbors counts them: each tensor once per group that reads
-/// it, both directions together, a control edge 0 bytes. Row g is edges[offsets[g], offsets[g +
-/// 1]), neighbours ascending. Sums stop at the largest int64.
+/// Bytes between groups, counted as in Problem::neighbors: each tensor once for each group that
+/// reads it, both directions together, a control edge as 0 bytes. Row g is edges[offsets[g],
+/// offsets[g + 1]) with neighbours in ascending order. Sums are limited to the largest int64.
 struct GroupEdges {
   struct Edge {
     int neighbor;
@@ -57,15 +57,16 @@ struct GroupEdges {
 };
 GroupEdges MakeGroupEdges(const Graph& graph, const Grouping& grouping);
 
-/// Groups that depend on a group through tensors or control inputs, ascending, itself left out.
+/// Returns the groups that depend on each group through tensors or control inputs, ascending,
+/// without the group itself.
 Adjacency GroupSuccessors(const Graph& graph, const Grouping& grouping);
 
-/// The op named by the attribute "forward_op", or -1 without the attribute.
-/// @throws InputError naming graph and op if the attribute is no text or names no op
+/// Returns the op named by the attribute "forward_op", or -1 without the attribute.
+/// @throws InputError naming graph and op if the attribute is not a text or does not name an op
 int ForwardOp(const Graph& graph, int op);
 
-/// The first `depth` scopes of an op name: "a/b/c" has the scopes a and b. The separator is '/' if
-/// the name has one, else '.'. Empty for a name without scopes.
+/// Returns the first `depth` scopes of an op name: "a/b/c" has the scopes a and b. The separator is
+/// '/' if the name contains one, else '.'. Empty for a name without scopes.
 std::string_view ScopeOf(std::string_view name, int depth);
 
 }  // namespace emplace::internal

@@ -21,10 +21,11 @@ using internal::UnionFind;
 template <class T>
 using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
-// Merging always moves the smaller of two neighbourhoods, O(edges * log) moves in all. Nothing may
-// depend on the order in a hash table: every choice below has a total order.
+// Merging always moves the smaller of two neighbourhoods, so there are O(edges * log) moves in
+// total. Results must not depend on the order in a hash table: every choice below has a total
+// order.
 
-// Which groups read from which.
+// The consumers and producers of each group.
 class ConsumerSets {
  public:
   ConsumerSets(const Graph& graph, const Grouping& grouping)
@@ -44,8 +45,8 @@ class ConsumerSets {
 
   const std::unordered_set<int>& consumers(int group) const { return consumers_[group]; }
 
-  // Returns the name the merged group goes by; calls changed(p) for producers whose consumers
-  // became fewer.
+  // Returns the id that the merged group keeps. Calls changed(p) for each producer that has fewer
+  // consumers now.
   template <class Changed>
   int Merge(int a, int b, const Changed& changed) {
     const auto degree = [&](int x) { return consumers_[x].size() + producers_[x].size(); };
@@ -76,8 +77,8 @@ class ConsumerSets {
   std::vector<std::unordered_set<int>> consumers_, producers_;
 };
 
-// Bytes between groups under merging, exactly as GroupEdges would count them anew: a tensor that
-// both of two merged groups read crosses once from then on.
+// Bytes between groups during merging. The counts are equal to those that GroupEdges would compute
+// from scratch: a tensor that both merged groups read crosses only once after the merge.
 class SharedBytes {
  public:
   SharedBytes(const Graph& graph, const Grouping& grouping)
@@ -102,7 +103,7 @@ class SharedBytes {
   const std::unordered_map<int, std::int64_t>& neighbors(int group) const { return bytes_[group]; }
   UnionFind& sets() { return sets_; }
 
-  // Returns the name the merged group goes by, one of the two.
+  // Returns the id that the merged group keeps, one of the two.
   int Merge(int kept, int gone) {
     if (bytes_[kept].size() < bytes_[gone].size()) std::swap(kept, gone);
     bytes_[kept].erase(gone);
@@ -166,7 +167,7 @@ Grouping MergeSingleConsumers(const Graph& graph,
     if (gone[group] || sets.consumers(group).size() != 1) continue;
     const int consumer = *sets.consumers(group).begin();
     const double sum = group_weight[group] + group_weight[consumer];
-    if (max_share < 1 && sum > limit) continue;  // for good: groups only grow
+    if (max_share < 1 && sum > limit) continue;  // permanently: groups only grow
     const int kept = sets.Merge(group, consumer, consider);
     gone[kept == group ? consumer : group] = true;
     group_weight[kept] = sum;
@@ -183,8 +184,8 @@ Grouping MergeCheapest(const Graph& graph,
   if (num_groups < 1) {
     throw InputError(fmt::format("number of groups: got {}; expected >= 1", num_groups));
   }
-  // Cheapest first; among equals the one that was merged least recently, so that groups without
-  // weight pair up instead of one of them swallowing the others.
+  // Cheapest first. Among equals, the group that was merged least recently comes first, so that
+  // groups without weight form pairs instead of one large group.
   struct Candidate {
     double weight;
     int stamp, group;

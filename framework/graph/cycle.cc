@@ -10,7 +10,7 @@
 namespace emplace::internal {
 namespace {
 
-// Remembers the tree of the search and the first edge that leads back to an ancestor.
+// Stores the tree of the search and the first edge to an ancestor.
 struct CycleVisitor : boost::default_dfs_visitor {
   std::vector<int>* parent;
   GraphEdge* back;

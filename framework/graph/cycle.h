@@ -1,6 +1,6 @@
 #pragma once
 
-// Cycles of a directed graph, for messages. Private to framework/graph.
+// Finds cycles of a directed graph, for messages. Private to framework/graph.
 
 #include <functional>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace emplace::internal {
 
-/// A cycle, each vertex followed by a successor of it and the last one by the first; the least
-/// vertex is the last. Empty if there is none. The same graph gives the same cycle.
-/// @param successors  row v lists the vertices that v has an edge to
+/// Returns a cycle: each vertex is followed by one of its successors, and the last by the first.
+/// The least vertex is the last. Empty if there is no cycle. Deterministic.
+/// @param successors  row v lists the targets of the edges from v
 std::vector<int> FindCycle(const Adjacency& successors);
 
-/// "\"a\" -> \"b\" -> \"a\"": at most five of them by name, then their number.
+/// Returns "\"a\" -> \"b\" -> \"a\"". Names at most five vertices, and then states their number.
 /// @param cycle    not empty
-/// @param name_of  of a vertex
-/// @param things   what the vertices are, in the plural: "ops"
+/// @param name_of  name of a vertex
+/// @param things   noun for the vertices, in the plural: "ops"
 std::string DescribeCycle(const std::vector<int>& cycle,
                           const std::function<std::string_view(int)>& name_of,
                           std::string_view things);

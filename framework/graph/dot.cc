@@ -33,8 +33,8 @@ std::string ShortNumber(double value) {
   return fmt::format("{:.3g} {}", value, kPrefixes[prefix]);
 }
 
-// The single op's name, else the most frequent scope of the members (the first of equals), else the
-// first op's name.
+// Returns the name of a single op, else the most frequent scope of the members (the first of
+// equals), else the name of the first op.
 std::string GroupTitle(const Graph& graph, std::span<const int> members) {
   const std::string& first = graph.op(members[0]).name;
   if (members.size() == 1) return first;
@@ -63,8 +63,7 @@ std::string FormatDot(const Graph& graph,
   const bool colored = !device_of_group.empty();
   EMPLACE_CHECK(!colored || static_cast<int>(device_of_group.size()) == grouping.num_groups());
   std::string dot = fmt::format("digraph {} {{\n", QuoteDot(graph.name()));
-  // Without limits, and with labels that take part in the layout, `dot` needs minutes for 200
-  // nodes.
+  // `dot` needs minutes for 200 nodes without these limits and with labels that affect the layout.
   dot += "  graph [nslimit=1, nslimit1=1, mclimit=0.5];\n";
   dot += "  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n";
   if (colored) {
@@ -90,8 +89,8 @@ std::string FormatDot(const Graph& graph,
     dot += "];\n";
   }
 
-  // Each tensor once per group that reads it; control edges dashed where no tensor goes the same
-  // way.
+  // Counts each tensor once for each group that reads it. A control edge is dashed if no tensor
+  // follows the same edge.
   std::map<std::pair<int, int>, std::pair<double, bool>> edges;  // bytes, carries data
   for (int t = 0; t < graph.num_tensors(); ++t) {
     const Tensor& tensor = graph.tensor(t);

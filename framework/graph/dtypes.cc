@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-// Of which every name that begins so has the same size: "float8_e4m3fn", "F8_E5M2",
+// Prefixes of families whose members all have the same size: "float8_e4m3fn", "F8_E5M2",
 // "f8e4m3b11fnuz".
 constexpr std::pair<std::string_view, std::string_view> kDtypeFamilies[] = {{"float8", "f8"},
                                                                             {"f8_e", "f8"},

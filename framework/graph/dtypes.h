@@ -1,7 +1,7 @@
 #pragma once
 
-// Element types: how graph files name them, and what frameworks call them. The Python importers
-// have the same list (scripts/emplace/src/emplace/importers/dtypes.py); tests hold both to
+// Names of element types in graph files and in other frameworks. The Python importers have the same
+// list (scripts/emplace/src/emplace/importers/dtypes.py); tests compare both with
 // tests/golden/graph_doubts.json.
 
 #include <optional>
@@ -18,10 +18,10 @@ struct Dtype {
 };
 std::span<const Dtype> Dtypes();
 
-/// The element type that a text names: by the name of FORMAT.md, or as PyTorch, NumPy, JAX,
-/// TensorFlow, ONNX, XLA or safetensors call it, in any case ("torch.float16", "half", "DT_HALF",
-/// "FLOAT16" -> f16). A bare word means what PyTorch means by it: float is f32, int is i32.
-/// @return nullptr for a text that names none
+/// Returns the element type of a name: the name in FORMAT.md, or a name in PyTorch, NumPy, JAX,
+/// TensorFlow, ONNX, XLA or safetensors, in upper or lower case ("torch.float16", "half",
+/// "DT_HALF", "FLOAT16" -> f16). A bare word has its meaning in PyTorch: float is f32, int is i32.
+/// @return nullptr for an unknown name
 const Dtype* DtypeByName(std::string_view text);
 
 }  // namespace emplace

@@ -38,7 +38,7 @@ void AppendRow(Adjacency& rows, const std::vector<int>& values) {
   rows.offsets.push_back(static_cast<int>(rows.values.size()));
 }
 
-// Row r of the result lists the rows of `of` that contain r, ascending.
+// Returns an adjacency whose row r lists the rows of `of` that contain r, ascending.
 Adjacency Transpose(const Adjacency& of, int num_rows) {
   Adjacency result;
   result.offsets.assign(num_rows + 1, 0);
@@ -52,7 +52,7 @@ Adjacency Transpose(const Adjacency& of, int num_rows) {
   return result;
 }
 
-// Says where in the file something stands.
+// Adds a place in the file to messages.
 class Place {
  public:
   explicit Place(const std::string& where) : where_(where) {}
@@ -173,9 +173,9 @@ std::vector<int> AliasRoots(const std::vector<Tensor>& tensors, const Place& pla
   return roots;
 }
 
-// Of all topological orders the one that takes the least id among the available: schedules and
-// placements are told apart by it, so it is part of the results. Boost's topological_sort promises
-// none in particular.
+// Returns the topological order that takes the least available id at each position. Schedules and
+// placements depend on the order, so it is part of the results. Boost's topological_sort does not
+// specify which order it returns.
 std::vector<int> TopologicalOrder(const std::vector<Op>& ops,
                                   const Adjacency& predecessors,
                                   const Adjacency& successors,

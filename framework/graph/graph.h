@@ -1,8 +1,8 @@
 #pragma once
 
-// The training graph: ops, the tensors between them, and what depends on what. Immutable.
-// graph_io.h reads and writes the file format `emplace-graph` (FORMAT.md); with graph_concepts.h
-// Boost.Graph's algorithms take a Graph as it is.
+// The training graph: ops, the tensors between them, and the dependencies. Immutable. graph_io.h
+// reads and writes the file format `emplace-graph` (FORMAT.md). With graph_concepts.h, the
+// algorithms of Boost.Graph accept a Graph without conversion.
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ std::string_view ToString(Phase phase);
 std::optional<TensorRole> ParseTensorRole(std::string_view text);
 std::optional<Phase> ParsePhase(std::string_view text);
 
-/// A value that one op makes and others read; its id is its place among the graph's tensors.
+/// A value that one op produces and others read; its id is its position in the graph's tensors.
 struct Tensor {
   std::string name;  ///< may be empty
   std::vector<std::int64_t> shape;
@@ -42,12 +42,12 @@ struct Tensor {
   std::string extra;  ///< unknown keys of the file as a JSON object, or empty
 };
 
-/// One operation of a step; its id is its place among the graph's ops.
+/// One operation of a step; its id is its position in the graph's ops.
 struct Op {
   std::string name;                  ///< unique, not empty
   std::string kind;                  ///< "Conv2D", "aten.mm", "parameter": framework/cost/op_kind.h
   std::vector<int> inputs, outputs;  ///< tensor ids in the framework's argument order
-  std::vector<int> control_inputs;   ///< op ids that must finish before
+  std::vector<int> control_inputs;   ///< op ids that must finish before this op starts
   double flops = 0;                  ///< [FLOP], a multiply-add counts two
   std::int64_t bytes_accessed = -1;  ///< [B]; -1 on construction: bytes of inputs plus outputs
   std::int64_t workspace_bytes = 0;  ///< [B]
@@ -58,11 +58,11 @@ struct Op {
   std::string attributes;                               ///< JSON object text, or empty
   std::string extra;  ///< unknown keys of the file as a JSON object, or empty
 
-  /// Parameters, optimiser state and constants: a place in memory, no work.
+  /// True for parameters, optimizer state and constants, which occupy memory but do no work.
   bool IsStorage() const { return kind == "parameter" || kind == "constant"; }
 };
 
-/// Lists of integers per row in one array: row r is values[offsets[r], offsets[r + 1]).
+/// Lists of integers in one array: row r is values[offsets[r], offsets[r + 1]).
 struct Adjacency {
   std::vector<int> offsets{0}, values;
   std::span<const int> operator[](int row) const {
@@ -97,21 +97,22 @@ class Graph {
   std::span<const Op> ops() const { return ops_; }
   std::span<const Tensor> tensors() const { return tensors_; }
 
-  /// Op id by name, or -1.
+  /// Returns the op id of a name, or -1.
   int FindOp(std::string_view name) const;
-  /// Distinct ops that read a tensor, ascending.
+  /// Returns the distinct ops that read a tensor, ascending.
   std::span<const int> readers(int tensor) const { return readers_[tensor]; }
-  /// Distinct tensors an op reads, ascending.
+  /// Returns the distinct tensors that an op reads, ascending.
   std::span<const int> reads(int op) const { return reads_[op]; }
-  /// Distinct ops with a control input on `op`, ascending.
+  /// Returns the distinct ops with a control input on `op`, ascending.
   std::span<const int> control_readers(int op) const { return control_readers_[op]; }
-  /// Distinct ops an op depends on through tensors or control inputs, ascending, and the reverse.
+  /// Returns the distinct ops that an op depends on through tensors or control inputs (successors:
+  /// the ops that depend on it), ascending.
   std::span<const int> predecessors(int op) const { return predecessors_[op]; }
   std::span<const int> successors(int op) const { return successors_[op]; }
-  /// The tensor at the end of the chain of aliases; `tensor` itself if it is no alias.
+  /// Returns the tensor at the end of the chain of aliases; `tensor` itself if it is not an alias.
   int alias_root(int tensor) const { return alias_root_[tensor]; }
-  /// Every op after its predecessors; of the ops whose predecessors are all done the least id
-  /// first.
+  /// Returns the ops in an order in which each op follows its predecessors. Among the ops whose
+  /// predecessors have all been listed, the least id comes first.
   std::span<const int> topological_order() const { return topological_order_; }
 
  private:

@@ -1,19 +1,19 @@
 #pragma once
 
-// Makes Graph and Adjacency graphs in the sense of Boost.Graph, without a copy, so that Boost's
-// algorithms take them as they are:
+// Makes Graph and Adjacency models of Boost.Graph's concepts, without a copy, so that Boost's
+// algorithms accept them directly:
 //
 //   std::vector<int> reversed;
 //   boost::topological_sort(graph, std::back_inserter(reversed));
 //
-// Vertex v of a Graph is op v; an edge u -> v says that op v depends on op u, through tensors or
-// control inputs, once. Vertex r of an Adjacency is row r, with an edge to each of the row's
-// values. Both model VertexListGraph, IncidenceGraph and AdjacencyGraph, a Graph
-// BidirectionalGraph, too; vertex_index is the vertex itself. Slow to compile: to be included only
-// by sources that call Boost.
+// Vertex v of a Graph is op v. An edge u -> v states that op v depends on op u, through tensors or
+// control inputs; there is one edge for each such pair. Vertex r of an Adjacency is row r, with an
+// edge to each of the row's values. Both model VertexListGraph, IncidenceGraph and AdjacencyGraph;
+// a Graph also models BidirectionalGraph. The vertex_index is the vertex itself. Slow to compile:
+// only sources that call Boost should include it.
 //
-// Where the order of ops is part of a result, take Graph::topological_order(): Boost's sort
-// promises some topological order, ours promises which.
+// If the order of ops is a part of a result, use Graph::topological_order(), whose order is
+// specified. The order of Boost's sort is not specified among the topological orders.
 
 #include <concepts>
 #include <cstddef>
@@ -49,7 +49,7 @@ using OutEdgeIterator = boost::transform_iterator<MakeOutEdge, const int*>;
 using InEdgeIterator = boost::transform_iterator<MakeInEdge, const int*>;
 using VertexIterator = boost::counting_iterator<int>;
 
-// Of std::size_t, as transitive_closure() takes the type of indices for that of sizes.
+// std::size_t, because transitive_closure() uses the index type for sizes as well.
 struct VertexIndexMap : boost::put_get_helper<std::size_t, VertexIndexMap> {
   using category = boost::readable_property_map_tag;
   using key_type = int;
@@ -82,7 +82,7 @@ struct GraphTraits {
 template <class G>
 concept BoostGraph = std::same_as<G, Graph> || std::same_as<G, Adjacency>;
 
-// Found by Boost through the namespace of their arguments.
+// Boost finds these functions through the namespace of their arguments.
 
 inline std::size_t num_vertices(const Graph& graph) {
   return graph.num_ops();

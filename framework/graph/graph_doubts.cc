@@ -22,7 +22,7 @@ namespace {
 constexpr double kDoubtFactor = 1.9;
 constexpr double kAllocatorRounding = 512;  // [B]
 
-// Kinds of products by ProductBase(), with the position of the first factor among the inputs.
+// Kinds of products by ProductBase(), with the index of the first factor among the inputs.
 const std::map<std::string_view, size_t> kProductKinds = {{"matmul", 0},
                                                           {"batchmatmul", 0},
                                                           {"mm", 0},
@@ -36,7 +36,7 @@ constexpr std::string_view kConvolutionKinds[] = {"conv",
                                                   "conv2d",
                                                   "conv3d",
                                                   "convolution"};
-// Beginnings of other kinds that have FLOPs, and no formula here.
+// Prefixes of other kinds that have FLOPs but no formula here.
 constexpr std::string_view kOtherWork[] = {"convolution_backward",
                                            "convtranspose",
                                            "dot_general",
@@ -45,7 +45,8 @@ constexpr std::string_view kOtherWork[] = {"convolution_backward",
                                            "conv3dbackprop",
                                            "depthwiseconv2dnative"};
 
-// "addmm" for "aten.addmm.default", "batchmatmul" for "BatchMatMulV2", "conv" for "onnx.Conv".
+// Returns "addmm" for "aten.addmm.default", "batchmatmul" for "BatchMatMulV2", "conv" for
+// "onnx.Conv".
 std::string ProductBase(std::string_view kind) {
   std::string_view name = kind;
   if (kind.starts_with("aten.") || kind.starts_with("aten::")) {
@@ -84,14 +85,14 @@ double Elements(std::span<const std::int64_t> shape) {
   return count;
 }
 
-// `; did you mean "x"?` if a choice is near, else nothing.
+// Returns `; did you mean "x"?` if a choice has a similar spelling, else "".
 std::string Guess(const std::string& value, const std::vector<std::string>& choices) {
   const std::string hint = ChoicesHint(value, choices);
   if (!hint.starts_with("; did you mean \"")) return "";
   return hint.substr(0, hint.find("\"? ") + 2);
 }
 
-// Whether an op of the graph stands for a group of ops.
+// Returns whether the ops of the graph stand for groups of ops.
 bool IsContracted(const Graph& graph) {
   if (graph.source().find("\"contracted\"") == std::string::npos) return false;
   const Json source = Json::parse(graph.source(), nullptr, /*allow_exceptions=*/false);
@@ -138,7 +139,7 @@ class Doubts {
   }
 
  private:
-  // The places of one sort: writes the first, and counts the others.
+  // The places of one kind of doubt: writes the first and counts the others.
   class Lines {
    public:
     explicit Lines(Doubts& doubts) : doubts_(doubts) {}
@@ -242,8 +243,8 @@ class Doubts {
     });
   }
 
-  // Returns the possible work of a product or convolution [FLOP], the likeliest first; empty: no
-  // formula applies.
+  // Returns the possible work of a product or convolution, the most likely first. [FLOP] Empty if
+  // no formula applies.
   std::vector<double> ExpectedFlops(int v) const {
     const Op& op = graph_.op(v);
     const auto product = kProductKinds.find(base_[v]);
@@ -256,10 +257,10 @@ class Doubts {
     const double size_a = Elements(a), size_b = Elements(b), size_out = Elements(out);
     if (size_a * size_b * size_out == 0) return {};
     if (product != kProductKinds.end()) {
-      // Of a matrix for each, or 1: the same matrix for all.
+      // One matrix for each element of the batch, or 1: the same matrix for all.
       const double batch = Elements(std::span(b).first(b.size() - 2));
       if (batch != 1 && batch != Elements(std::span(a).first(a.size() - 2))) return {};
-      // (batch m k) (batch k n) / (batch m n) = batch k^2, however the factors are transposed.
+      // (batch m k) (batch k n) / (batch m n) = batch k^2 for every transposition of the factors.
       const double inner = std::sqrt(size_a * size_b / size_out / batch);
       for (const std::int64_t size : std::span(a).last(2)) {
         const bool in_b = size == b[b.size() - 2] || size == b.back();
@@ -352,7 +353,7 @@ class Doubts {
     });
   }
 
-  // The text of the attribute `forward_op`.
+  // Returns the text of the attribute `forward_op`.
   std::optional<std::string> NameOfForwardOp(const Op& op) const {
     if (op.attributes.find("\"forward_op\"") == std::string::npos) return std::nullopt;
     const Json object = Json::parse(op.attributes, nullptr, /*allow_exceptions=*/false);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Plausible mistakes in a graph that keeps every rule of its format. Each makes a simulated step
-// time wrong without a word, so commands warn of them, and refuse them with --strict.
+// Plausible mistakes in a graph that follows all rules of its format. Each of them makes a
+// simulated step time wrong without an error. Commands therefore warn of them, and refuse them with
+// --strict.
 //
 // | doubt                                    | consequence                                       |
 // |------------------------------------------|---------------------------------------------------|
@@ -16,13 +17,14 @@
 // | an input with a producer, an alias of a tensor that its op does not read, a parameter from an |
 // | op in the step, a parameter or constant op with inputs or FLOPs: memory is counted wrongly    |
 //
-// Sizes and FLOPs are doubted from a factor of 1.9 on, as the common mistakes make a factor of two:
+// Sizes and FLOPs are doubted from a factor of 1.9, because common mistakes cause a factor of two:
 // multiply-adds counted once, f32 sizes of f16 elements. Sizes may be 512 B larger, the rounding of
-// allocators. Ops with `cost_ns` need no FLOPs. A gradient that another op waits for by
-// control_inputs is TensorFlow's way to keep it. No committed graph gives cause for a doubt.
+// allocators. Ops with `cost_ns` need no FLOPs. A gradient that another op awaits through
+// control_inputs is not doubted: TensorFlow keeps gradients in this way. The graphs in this
+// repository cause no doubts.
 //
 // The Python importers have the same list (scripts/emplace/src/emplace/importers/graph_doubts.py);
-// tests hold both to the messages of tests/golden/graph_doubts.json.
+// tests compare both with the messages of tests/golden/graph_doubts.json.
 
 #include <span>
 #include <string>
@@ -32,12 +34,12 @@
 
 namespace emplace {
 
-/// One line for each sort of doubt but that of device kinds: the first place with value and what
-/// was expected, and how many more places there are. None of a graph whose source says
-/// `contracted`: an op of it stands for a group, with the sums of their figures.
+/// Returns one line for each kind of doubt, except device kinds: the first place with its value and
+/// the expected value, and the number of further places. Returns no lines for a graph whose source
+/// contains `contracted`: its ops stand for groups and have summed values.
 std::vector<std::string> FindDoubts(const Graph& graph);
 
-/// The same for device kinds: at most one line.
+/// Returns at most one line for the doubts about device kinds.
 /// @param known  classes and names of device kinds
 std::vector<std::string> FindUnknownDeviceKinds(const Graph& graph,
                                                 std::span<const std::string> known);

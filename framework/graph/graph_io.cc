@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kFormat = "emplace-graph";
 constexpr int kVersion = 1;
-constexpr size_t kLongestShown = 60;  // characters of an unknown text in messages
+constexpr size_t kLongestShown = 60;  // characters of an unknown text that messages show
 constexpr std::array<std::string_view, 2> kRecordKeys = {"tensors", "ops"};
 
 const std::vector<std::string> kFileKeys =
@@ -43,7 +43,7 @@ const std::vector<std::string> kOpKeys = {"id",
                                           "cost_ns",
                                           "attributes"};
 
-// Values of single fields; messages leave the place to the caller.
+// Values of single fields. The caller adds the place to messages.
 
 int ReadId(const Json& value) {
   const std::int64_t id = JsonCount(value);
@@ -81,7 +81,7 @@ void CheckId(const Json& value, std::string_view list, int index) {
                        : fmt::format("got {}; {}", id, rule));
 }
 
-// A text that is one of an enum's names.
+// Reads a text that is one of an enum's names.
 template <class Enum>
 Enum ReadChoice(const Json& value,
                 std::string_view what,
@@ -98,7 +98,7 @@ Enum ReadChoice(const Json& value,
       fmt::format("unknown {} {}{}", what, QuoteJson(shown), ChoicesHint(shown, names)));
 }
 
-// The name of the element type that a text names.
+// Reads the name of an element type.
 std::string ReadDtype(const Json& value) {
   const std::string text = JsonText(value, "an element type");
   if (text.empty()) return text;
@@ -160,7 +160,8 @@ class GraphReader {
       try {
         part.key == "ops" ? ReadOp(part.index, part.value) : ReadTensor(part.index, part.value);
       } catch (const InputError& error) {
-        // Records of an unknown format or version mean nothing: first see what the file says it is.
+        // Records of an unknown format or version have no meaning, so format and version are
+        // checked first.
         if (!format_.is_discarded() && !version_.is_discarded()) throw;
         postponed_ = error.what();
       }
@@ -225,7 +226,7 @@ class GraphReader {
     }
   }
 
-  // Runs body(key, value) -> known for every key of a record. Its errors get the record's place.
+  // Runs body(key, value) -> known for every key of a record and adds the record's place to errors.
   template <class Body>
   void ReadRecord(std::string_view list,
                   int index,
@@ -344,7 +345,7 @@ class GraphReader {
     const auto [at, is_new] =
         unknown_index_.try_emplace(std::string(key), static_cast<int>(unknown_.size()));
     if (is_new) {
-      // Names only the likely key: a list of all would hide it.
+      // Names only the likely key, because a list of all keys would hide it.
       const std::string hint = ChoicesHint(key.substr(0, 60), known);
       const bool has_guess = key.size() > 3 && hint.starts_with("; did you mean");
       unknown_.push_back(

@@ -49,7 +49,7 @@ std::string ReadGraphSource(const std::filesystem::path& path) {
       if (part.key == "source") source = FormatSource(part.value);
     });
   } catch (const InputError&) {
-    // The head breaks off in the middle of the file; what came before is all that is wanted.
+    // The head ends in the middle of the file; only the content before is needed.
   }
   return source;
 }

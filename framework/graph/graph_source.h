@@ -5,12 +5,12 @@
 
 namespace emplace {
 
-/// Where a graph comes from, in one line: framework, model and batch of the file's `source`, as in
-/// "torch 2.5.1, torchvision inception_v3, batch 32". What `source` does not tell is left out.
+/// Returns the origin of a graph in one line: framework, model and batch of the file's `source`,
+/// such as "torch 2.5.1, torchvision inception_v3, batch 32". Omits unknown parts.
 ///
-/// Made for lists of many files: only the first 64 KiB (after decompression) are read, and nothing
-/// is checked. Empty if no `source` ends within them, or if the file cannot be read; ReadGraph()
-/// says what is wrong with it.
+/// For lists of many files: reads only the first 64 KiB (after decompression) and checks nothing.
+/// Returns "" if no `source` ends within them, or if the file cannot be read. ReadGraph() reports
+/// such errors.
 std::string ReadGraphSource(const std::filesystem::path& path);
 
 }  // namespace emplace

@@ -25,7 +25,7 @@ class RecordWriter {
     text_ += json;
   }
   void Text(std::string_view key, std::string_view value) { Raw(key, QuoteJson(value)); }
-  // A double in the fewest digits that read back equal.
+  // Writes a double with the fewest digits that read back equal.
   template <class Number>
   void Value(std::string_view key, Number value) {
     Raw(key, fmt::format("{}", value));
@@ -39,7 +39,7 @@ class RecordWriter {
     for (const std::string& value : values) quoted.push_back(QuoteJson(value));
     List(key, quoted);
   }
-  // Closes the record, the members of the object text `extra` last.
+  // Closes the record, with the members of the object text `extra` at its end.
   void Close(std::string_view extra) {
     text_ += extra.empty() ? '}' : ',';
     text_ += extra.substr(extra.empty() ? 0 : 1);

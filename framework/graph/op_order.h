@@ -7,11 +7,12 @@
 
 namespace emplace {
 
-/// Checks that an order of ops is one in which a graph can be issued.
+/// Checks that ops can be issued in an order.
 /// @param order  op ids
-/// @param where  stands at the beginning of the message: a file and key, or what the order is for
-/// @throws InputError unless `order` holds every op of the graph once, and each behind everything
-///   that it awaits; names the first op that is wrong, and the op that it awaits
+/// @param where  stands at the beginning of the message: a file and key, or the purpose of the
+///   order
+/// @throws InputError unless `order` contains every op of the graph once and each op after its
+///   predecessors; names the first wrong op and the predecessor that follows it
 void RequireOpOrder(const Graph& graph, std::span<const int> order, const std::string& where);
 
 }  // namespace emplace
