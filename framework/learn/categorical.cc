@@ -25,7 +25,7 @@ std::vector<int> SampleRows(const Matrix& log_probabilities, Rng& rng) {
     probability = log_probabilities.row(row).transpose().array().exp();
     const double threshold = Uniform01(rng);
     double sum = 0;
-    int chosen = -1;  // if rounding leaves the sum below the threshold: the last possible one
+    int chosen = -1;  // the last possible column if rounding leaves the sum below the threshold
     for (Eigen::Index col = 0; col < probability.size() && sum <= threshold; ++col) {
       if (!(probability[col] > 0)) continue;
       sum += probability[col];

@@ -1,6 +1,6 @@
 #pragma once
 
-// A vector register of floats, for the sources that multiply matrices. Private to framework/learn.
+// A vector register of floats for the sources that multiply matrices. Private to framework/learn.
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ inline constexpr int kLanes = 16;
 #else
 inline constexpr int kLanes = 8;
 #endif
-/// A register of kLanes floats, in the vector extension of GCC and Clang: + and * act on each lane.
-/// LanesAnywhere is the same in memory, at any address.
+/// A register of kLanes floats, as a vector extension of GCC and Clang: + and * act on each lane.
+/// LanesAnywhere is the same type in memory at any address.
 using Lanes [[gnu::vector_size(4 * kLanes)]] = float;
 using LanesAnywhere [[gnu::vector_size(4 * kLanes), gnu::aligned(4), gnu::may_alias]] = float;
 
@@ -30,7 +30,8 @@ inline void Store(Lanes lanes, float* to) {
   *reinterpret_cast<LanesAnywhere*>(to) = lanes;
 }
 
-// The first `count` lanes, 0 to kLanes; the others are 0 and nothing is read or written there.
+// Versions for the first `count` lanes, 0 to kLanes. The other lanes are 0, and their memory is
+// neither read nor written.
 #if defined(__AVX512F__)
 inline Lanes Load(const float* from, int count) {
   return Lanes(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), from));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Layers: a few parameters and the operations on them. A layer adds its parameters to the
-// `parameters` of its constructor, named `name` and a suffix ("encoder.weights"), with first values
-// drawn from `rng`; `parameters` outlives it. Shapes in brackets: [rows, cols].
+// Layers: a few parameters and the operations on them. The constructor of a layer adds the
+// parameters to `parameters`, named `name` and a suffix ("encoder.weights"), with initial values
+// drawn from `rng`. `parameters` must outlive the layer. Shapes in brackets: [rows, cols].
 
 #include <string>
 
@@ -10,13 +10,13 @@
 
 namespace emplace {
 
-/// y = x W + b. Weights Glorot-uniform, bias zero.
+/// y = x W + b. The weights are Glorot-uniform, the bias is zero.
 class Linear {
  public:
   Linear(ParameterSet& parameters, const std::string& name, int in, int out, Rng& rng);
-  /// x W + b: [n, in] -> [n, out]
+  /// Returns x W + b: [n, in] -> [n, out].
   Var operator()(Tape& tape, Var x) const;
-  /// relu(x W + b)
+  /// Returns relu(x W + b).
   Var WithRelu(Tape& tape, Var x) const;
 
  private:
@@ -24,33 +24,34 @@ class Linear {
   Parameter* bias_;     // [1, out]
 };
 
-/// A table of vectors, uniform in [-0.1, 0.1].
+/// A table of vectors with initial values uniform in [-0.1, 0.1].
 class Embedding {
  public:
   Embedding(ParameterSet& parameters, const std::string& name, int count, int width, Rng& rng);
-  /// @param index  -1: zeros         @return [index.size(), width]
+  /// @param index  rows of the table; -1: zeros   @return [index.size(), width]
   Var operator()(Tape& tape, std::vector<int> index) const;
 
  private:
   Parameter* table_;
 };
 
-/// LSTM weights: gates = x W + h U + b; uniform in +-1/sqrt(hidden), forget bias 1.
+/// LSTM with gates x W + h U + b. The initial weights are uniform in +-1/sqrt(hidden), the forget
+/// bias is 1.
 class Lstm {
  public:
   Lstm(ParameterSet& parameters, const std::string& name, int in, int hidden, Rng& rng);
   int hidden() const { return hidden_; }
-  /// The state before the first step: zeros, [rows, H] each.
+  /// Returns the state before the first step: zeros, [rows, H] each.
   LstmState Zero(Tape& tape, int rows) const;
-  /// One step: x [n, in], state [n, H].
+  /// Runs one step: x [n, in], state [n, H].
   LstmState Step(Tape& tape, Var x, const LstmState& state) const;
-  /// The same step from input gates x W + b made before: [n, 4H].
+  /// Runs one step from precomputed input gates x W + b: [n, 4H].
   LstmState StepFromGates(Tape& tape, Var x_gates, const LstmState& state) const;
-  /// x W + b: [n, in] -> [n, 4H]
+  /// Returns x W + b: [n, in] -> [n, 4H].
   Var InputGates(Tape& tape, Var x) const;
-  /// Sequence of batch 1, x [T, in] -> [T, 2H] hidden and cell (ops.h: LstmSequence).
+  /// Runs a sequence of batch 1: x [T, in] -> [T, 2H] hidden and cell (ops.h: LstmSequence).
   Var Sequence(Tape& tape, Var x, bool backward_in_time = false) const;
-  /// The same from input gates x W + b made before: [T, 4H].
+  /// Runs a sequence from precomputed input gates x W + b: [T, 4H].
   Var SequenceFromGates(Tape& tape, Var x_gates, bool backward_in_time = false) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The one matrix type of framework/learn: float32, row by row. A row is an op, a group, a sample.
+// The matrix type of framework/learn: float32, row-major. A row is an op, a group or a sample.
 
 #include <Eigen/Core>
 

@@ -18,9 +18,9 @@ using internal::Load;
 using internal::Store;
 
 constexpr int kMostCols = 32, kMostVectors = kMostCols / kLanes;
-constexpr int kBlock = 8;  // rows whose sums are in registers
+constexpr int kBlock = 8;  // rows whose sums are kept in registers
 
-// A row of m numbers in kVectors vectors, the last of them with `last` numbers.
+// A row of m numbers in kVectors vectors; the last vector has `last` numbers.
 template <int kVectors>
 using Row = Lanes[kVectors];
 
@@ -39,13 +39,13 @@ void Write(const Row<kVectors>& row, int last, float* to) {
 struct Product {
   const float* x;     // [n, k]
   const float* w;     // [k, m]
-  const float* bias;  // [m], or null: y counts
+  const float* bias;  // [m]; nullptr: adds to y
   float* y;           // [n, m]
   int k, m;
   bool relu;
 };
 
-// kRows rows of a product, x and y from the first of them on.
+// Multiplies kRows rows. @param x, y  first of these rows
 template <int kVectors, int kRows>
 void MultiplyBlock(const float* x,
                    int k,
@@ -70,7 +70,7 @@ void MultiplyBlock(const float* x,
   }
   for (int r = 0; r < kRows; ++r) {
     for (int c = 0; relu && c < kVectors; ++c) {
-      sum[r][c] = sum[r][c] < 0 ? Lanes{} : sum[r][c];  // keeps NaN
+      sum[r][c] = sum[r][c] < 0 ? Lanes{} : sum[r][c];  // preserves NaN
     }
     Write<kVectors>(sum[r], last, y + r * m);
   }
@@ -96,12 +96,12 @@ void MultiplyRows(const Product& p, Index n) {
   }
 }
 
-// kRows rows of w plus those of x^T y. @param x  from the column of the first of them on
+// Adds kRows rows of x^T y to those of w. @param x  from the first of these columns
 template <int kVectors, int kRows>
 void AddOuterBlock(const float* x, int k, const float* y, int m, Index n, float* w) {
   const int last = m - (kVectors - 1) * kLanes;
   Row<kVectors> sum[kRows];
-  // Unrolled early, or GCC stores the sums in every step.
+  // Early unrolling prevents GCC from storing the sums in every step.
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) Read<kVectors>(w + i * m, last, sum[i]);
   for (Index row = 0; row < n; ++row, x += k, y += m) {
@@ -135,7 +135,7 @@ void AddOuter(const Matrix& x, const Matrix& y, Matrix& w) {
   }
 }
 
-// Calls f with the number of vectors that m columns fill, as a constant.
+// Calls f with the number of vectors for m columns as a constant.
 template <typename Function>
 void WithVectors(Index m, Function f) {
   if (m == 0) return;
@@ -204,7 +204,7 @@ void AddNarrowOuterProducts(const Matrix& x, const Matrix& y, Matrix& w) {
 void AddNarrowRows(const Matrix& y, Matrix& sum) {
   WithVectors(y.cols(), [&](auto vectors) {
     const int m = Int(y.cols()), last = m - (vectors - 1) * kLanes;
-    // Two sums: an addition does not wait for the one before.
+    // Two sums, so that an addition does not wait for the previous one.
     Row<vectors> even, odd = {}, row;
     Read<vectors>(sum.data(), last, even);
     const float* from = y.data();

@@ -1,30 +1,30 @@
 #pragma once
 
-// Products of many rows with a small matrix of weights, such as a graph network's [1024, 8] x
-// [8, 8]. Eigen copies both sides into blocks first, which takes longer than the product where
-// there are few columns; these keep the weights in the nearest cache and go over the rows once.
-// One order of sums, whatever the number of rows.
+// Products of many rows with a small matrix of weights, such as [1024, 8] x [8, 8] in a graph
+// network. Eigen first copies both factors into blocks, which takes longer than the product itself
+// if there are few columns. These functions keep the weights in the nearest cache and pass over the
+// rows once. The order of sums does not depend on the number of rows.
 
 #include "framework/learn/matrix.h"
 
 namespace emplace {
 
-/// Whether weights are so small that these are faster than Eigen, measured.
+/// Returns whether weights are so small that these functions are faster than Eigen, by measurement.
 inline bool IsNarrow(const Matrix& w) {
   return w.rows() <= 32 && w.cols() <= 32;
 }
 
-// @pre IsNarrow(w); x [n, k], w [k, m], y [n, m], no two the same
+// @pre IsNarrow(w); x [n, k], w [k, m], y [n, m] are distinct matrices
 
-/// y = x w + bias [1, m]; with `relu` what is negative then becomes 0.
+/// Computes y = x w + bias [1, m]. With `relu`, replaces negative entries by 0.
 void NarrowAffine(const Matrix& x, const Matrix& w, const Matrix& bias, bool relu, Matrix& y);
-/// y += x w
+/// Computes y += x w.
 void AddNarrowProduct(const Matrix& x, const Matrix& w, Matrix& y);
-/// x = y w^T, or with `add` x += y w^T
+/// Computes x = y w^T, or x += y w^T with `add`.
 void NarrowProductTransposed(const Matrix& y, const Matrix& w, bool add, Matrix& x);
-/// w += x^T y
+/// Computes w += x^T y.
 void AddNarrowOuterProducts(const Matrix& x, const Matrix& y, Matrix& w);
-/// sum [1, m] += the rows of y, m <= 32
+/// Adds the rows of y to sum [1, m], m <= 32.
 void AddNarrowRows(const Matrix& y, Matrix& sum);
 
 }  // namespace emplace

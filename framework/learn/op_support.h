@@ -1,6 +1,6 @@
 #pragma once
 
-// What the sources of ops.h share. Private to framework/learn.
+// Shared functions of the sources of ops.h. Private to framework/learn.
 
 #include <string>
 
@@ -22,7 +22,7 @@ inline void CheckShape(bool fits, const char* op, const Matrix& x, Eigen::Index 
   EMPLACE_CHECK(fits, fmt::format("{}: [{}, {}] and {}", op, x.rows(), x.cols(), number));
 }
 
-/// The node that is recorded next: for closures that read their own value.
+/// Returns the node that is recorded next, for closures that read its value.
 inline Var Next(const Tape& tape) {
   return {tape.num_nodes()};
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Differentiable operations on matrices. Each checks its shapes (EMPLACE_CHECK with both), computes
-// its value, and records one node. Rows and columns may be 0. Shapes in brackets: [rows, cols].
+// Differentiable operations on matrices. Each operation checks its shapes (EMPLACE_CHECK with
+// both), computes its value, and records one node. The numbers of rows and columns may be 0. Shapes
+// in brackets: [rows, cols].
 
 #include <memory>
 #include <span>
@@ -17,23 +18,24 @@ namespace emplace {
 
 /// a [n, k] * b [k, m] -> [n, m]
 Var MatMul(Tape& tape, Var a, Var b);
-/// c [n, m] + a [n, k] * b [k, m] -> [n, m], as one node.
+/// c [n, m] + a [n, k] * b [k, m] -> [n, m] as one node.
 Var AddMatMul(Tape& tape, Var c, Var a, Var b);
-/// sparse [n, k], constant, * x [k, m] -> [n, m]; neighbours' sums of a graph. With `block` b each
-/// row stands for b of them: x [k b, m] -> [n b, m], row i b + j made of the rows l b + j. So one
-/// product serves b states of a graph (the Kronecker product of sparse and an identity, times x).
+/// sparse [n, k] (constant) * x [k, m] -> [n, m]: sums over neighbours of a graph. With `block` b,
+/// each row stands for b rows: x [k b, m] -> [n b, m], where rows l b + j determine row i b + j. So
+/// one product serves b states of a graph (x multiplied by the Kronecker product of sparse and an
+/// identity).
 using SparseMatrix = Eigen::SparseMatrix<float, Eigen::RowMajor>;
 Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x, int block = 1);
-/// x [n, in] * weights [in, out] + bias [1, out] -> [n, out], as one node.
+/// x [n, in] * weights [in, out] + bias [1, out] -> [n, out] as one node.
 Var Affine(Tape& tape, Var x, Var weights, Var bias);
-/// Relu(Affine(...)) as one node. Once Backward has passed, Tape::gradient() of it is that of the
-/// sum before the ReLU.
+/// Relu(Affine(...)) as one node. After Backward(), Tape::gradient() of the node is the gradient of
+/// the sum before the ReLU.
 Var AffineRelu(Tape& tape, Var x, Var weights, Var bias);
-/// Elementwise with broadcast: b has a's shape, or one row, or one column, or is [1, 1].
+/// Elementwise with broadcast: b has the shape of a, or is one row, one column, or [1, 1].
 Var Add(Tape& tape, Var a, Var b);
 Var Subtract(Tape& tape, Var a, Var b);
 Var Multiply(Tape& tape, Var a, Var b);
-/// a + b * c elementwise, all of one shape, as one node.
+/// a + b * c elementwise for matrices of one shape, as one node.
 Var MultiplyAdd(Tape& tape, Var a, Var b, Var c);
 Var Scale(Tape& tape, Var x, float factor);
 Var AddScalar(Tape& tape, Var x, float summand);
@@ -47,75 +49,80 @@ Var Exp(Tape& tape, Var x);
 /// Natural logarithm. @pre positive entries
 Var Log(Tape& tape, Var x);
 Var Square(Tape& tape, Var x);
-/// Smaller and larger of two of one shape; the gradient of equals goes to a.
+/// Elementwise minimum and maximum of two matrices of one shape. If entries are equal, a gets the
+/// gradient.
 Var Minimum(Tape& tape, Var a, Var b);
 Var Maximum(Tape& tape, Var a, Var b);
-/// Into [low, high]; no gradient where it cuts.
+/// Limits entries to [low, high]; the gradient of a limited entry is 0.
 Var Clamp(Tape& tape, Var x, float low, float high);
 
 // Sums.
 
 Var SumAll(Tape& tape, Var x);       ///< [n, m] -> [1, 1]
-Var MeanAll(Tape& tape, Var x);      ///< [n, m] -> [1, 1]; of no entries: 0
+Var MeanAll(Tape& tape, Var x);      ///< [n, m] -> [1, 1]; 0 without entries
 Var SumOverRows(Tape& tape, Var x);  ///< [n, m] -> [1, m]
 Var SumOverCols(Tape& tape, Var x);  ///< [n, m] -> [n, 1]
-/// y[s] = sum of the rows i with segment[i] == s. x [n, m] -> [num_segments, m]; -1: to none
+/// y[s] = sum of the rows i with segment[i] == s. x [n, m] -> [num_segments, m]; rows with segment
+/// -1 are ignored.
 Var SegmentSum(Tape& tape, Var x, std::vector<int> segment, int num_segments);
 
 // Shapes.
 
 Var Transpose(Tape& tape, Var x);
-/// The same numbers, row by row, in another shape of as many.
+/// Returns the same entries, row by row, in another shape of equal size.
 Var Reshape(Tape& tape, Var x, int rows, int cols);
 Var ConcatCols(Tape& tape, const std::vector<Var>& parts);  ///< [n, a], [n, b] -> [n, a + b]
 Var ConcatRows(Tape& tape, const std::vector<Var>& parts);  ///< [a, m], [b, m] -> [a + b, m]
 Var SliceCols(Tape& tape, Var x, int begin, int count);
 Var SliceRows(Tape& tape, Var x, int begin, int count);
-/// y[i] = x[index[i]]: rows of a table (embedding), or one row many times. -1: a row of zeros
+/// y[i] = x[index[i]]: rows of a table (embedding), or one row several times. -1 gives a row of
+/// zeros.
 Var Gather(Tape& tape, Var x, std::vector<int> index);
 
 // Distributions over the columns of each row.
 
-/// With `allowed` [n, m] or [1, m] (nonzero: allowed; at least one per row), the others get
-/// -infinity.
+/// With `allowed` [n, m] or [1, m], entries that are not allowed (zero) get -infinity. Each row
+/// needs an allowed entry.
 Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed = nullptr);
 Var Softmax(Tape& tape, Var logits);
 /// y[i] = x[i, col[i]]: [n, m] -> [n, 1]
 Var Pick(Tape& tape, Var x, std::vector<int> col);
-/// -sum_j p log p of each row: log-probabilities [n, m] -> [n, 1] in nats; -infinity counts 0.
+/// Entropy -sum_j p log p of each row in nats: log-probabilities [n, m] -> [n, 1]. The term of a
+/// log-probability of -infinity is 0.
 Var Entropy(Tape& tape, Var log_probabilities);
-/// KL(old || new) = sum_j p_old (log p_old - log p_new), mean over the rows: [n, m] -> [1, 1] in
-/// nats; of no rows: 0. What is -infinity in `old` [n, m] counts 0 and has no gradient.
-/// @param weights  [n, 1] of the rows; nullptr: 1
+/// KL(old || new) = sum_j p_old (log p_old - log p_new) in nats, mean over the rows (0 without
+/// rows): [n, m] -> [1, 1]. Entries of -infinity in `old` [n, m] count 0 and have no gradient.
+/// @param weights  [n, 1] weight of each row; nullptr: 1
 Var KlDivergence(Tape& tape,
                  const Matrix& old,
                  Var log_probabilities,
                  const Matrix* weights = nullptr);
-/// Pick(LogSoftmax(logits), col) without keeping log-probabilities: for very many rows.
+/// Pick(LogSoftmax(logits), col) without storing log-probabilities, for a large number of rows.
 Var LogProbability(Tape& tape, Var logits, std::vector<int> col);
 
 // Networks.
 
-/// (x - mean) / sqrt(variance + epsilon) of each row, times gain [1, m] plus bias [1, m] (Ba et al.
-/// 2016).
+/// (x - mean) / sqrt(variance + epsilon) of each row, times gain [1, m], plus bias [1, m] (Ba et
+/// al. 2016).
 Var LayerNorm(Tape& tape, Var x, Var gain, Var bias, float epsilon = 1e-5F);
 
 struct LstmState {
   Var hidden, cell;  ///< [n, H] each
 };
-/// One step of an LSTM (Hochreiter and Schmidhuber 1997; no peepholes) from its gates before their
-/// non-linearities, [n, 4H] in the order input, forget, candidate, output:
+/// One step of an LSTM (Hochreiter and Schmidhuber 1997; no peepholes). The gates before their
+/// non-linearities are [n, 4H] in the order input, forget, candidate, output:
 ///   c' = sigmoid(f) c + sigmoid(i) tanh(g),   h' = sigmoid(o) tanh(c')
 LstmState LstmCell(Tape& tape, Var gates, Var cell);
-/// A whole sequence of batch 1 in one node: gates_t = x_gates[t] + h_{t-1} * recurrent, from zeros.
+/// A whole sequence of batch 1 in one node: gates_t = x_gates[t] + h_{t-1} * recurrent, from a
+/// state of zeros.
 /// @param x_gates  [T, 4H] inputs times weights plus bias   @param recurrent  [H, 4H]
-/// @param backward_in_time  from the last row to the first
+/// @param backward_in_time  processes the rows from the last to the first
 /// @return [T, 2H]: hidden and cell of each step, in the order of the rows of x_gates
 Var LstmSequence(Tape& tape, Var x_gates, Var recurrent, bool backward_in_time = false);
 
 /// Attention weights softmax_s(sum_a v[a] tanh(query[n, a] + keys[s, a])) (Bahdanau et al. 2015):
-/// query [n, A], keys [S, A], v [1, A] -> [n, S]. The tanh is computed again in the backward pass
-/// instead of being kept. Entries of query and keys count as at most 43 in size.
+/// query [n, A], keys [S, A], v [1, A] -> [n, S]. The backward pass recomputes the tanh instead of
+/// storing it. Entries of query and keys are limited to [-43, 43].
 Var AdditiveAttention(Tape& tape, Var query, Var keys, Var v);
 
 }  // namespace emplace

@@ -10,17 +10,17 @@ namespace {
 
 using Eigen::Index;
 
-// exp(2 x), for tanh(x + z) = 1 - 2 / (1 + exp(2 x) exp(2 z)): one exponential per row instead of
-// one per pair of rows. The limit keeps the factors from overflowing; where their product overflows
-// to infinity, tanh is 1, which is right.
+// Returns exp(2 x), for tanh(x + z) = 1 - 2 / (1 + exp(2 x) exp(2 z)). This needs one exponential
+// for each row instead of one for each pair of rows. The limit prevents an overflow of the factors.
+// If their product overflows to infinity, tanh is 1, which is correct.
 Matrix ExpTwice(const Matrix& x) {
   constexpr float kLimit = 43;
   return (2 * x.array().max(-kLimit).min(kLimit)).exp().matrix();
 }
 
-// One row of query, one of keys, for A columns: adds d s / d (query + keys) times `ds` to both, and
-// to dv -ds (1 - tanh) / 2 [A]. Plain pointers, so that the compiler makes one vectorised loop of
-// it.
+// Adds the gradients of one row of query and one row of keys, with A columns. Adds d s / d (query +
+// keys) times `ds` to d_query and d_key, and -ds (1 - tanh) / 2 [A] to dv. Plain pointers let the
+// compiler generate one vectorised loop.
 void AddPairGradient(Index width,
                      float ds,
                      const float* __restrict query,

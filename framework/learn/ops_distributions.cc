@@ -51,7 +51,7 @@ Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed) {
     for (Index i = 0; i < g.rows(); ++i) {
       const auto row = t.value(out).row(i).array();
       dy = (row == kMasked).select(0.0F, g.row(i).array());
-      p = row.exp();  // of -infinity not exactly 0 with every instruction set
+      p = row.exp();  // exp(-infinity) is not exactly 0 with every instruction set
       dx.row(i).array() += (row == kMasked).select(0.0F, dy - dy.sum() * p);
     }
   });
@@ -92,7 +92,7 @@ Var Entropy(Tape& tape, Var log_probabilities) {
   RowArray p(x.cols());
   for (Index i = 0; i < x.rows(); ++i) {
     const auto row = x.row(i).array();
-    p = row.exp();  // not within select(), which is not vectorised
+    p = row.exp();  // not within select(), which would not be vectorised
     y(i, 0) = -(row == kMasked).select(0.0F, p * row).sum();
   }
   return tape.Record("entropy", std::move(y), {log_probabilities}, [=](Tape& t, const Matrix& g) {

@@ -1,4 +1,4 @@
-// Elementwise operations, with broadcast and without.
+// Elementwise operations with and without broadcast.
 
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 using internal::CheckShapes;
 
-// How b reaches a's shape.
+// The extension of b to the shape of a.
 enum class Broadcast { kNone, kRow, kColumn, kScalar };
 
 Broadcast BroadcastOf(const char* op, const Matrix& a, const Matrix& b) {
@@ -21,7 +21,7 @@ Broadcast BroadcastOf(const char* op, const Matrix& a, const Matrix& b) {
   return Broadcast::kColumn;
 }
 
-// f(a, b) of each row of a, b's part a row or one number.
+// Returns f(a, b) for each row of a; the argument from b is a row or one number.
 template <typename Function>
 Matrix MapRows(const Matrix& a, const Matrix& b, Broadcast broadcast, Function f) {
   if (broadcast == Broadcast::kNone) return f(a.array(), b.array()).matrix();
@@ -42,7 +42,7 @@ Matrix MapRows(const Matrix& a, const Matrix& b, Broadcast broadcast, Function f
   return y;
 }
 
-// Adds d loss / d f, summed over what shares an entry of b, to b's gradient.
+// Adds d loss / d f to b's gradient, summed over the entries that share an entry of b.
 template <typename Expression>
 void AddBroadcastGradient(Tape& tape, Var b, Broadcast broadcast, const Expression& gradient) {
   switch (broadcast) {
@@ -68,7 +68,7 @@ Var AddOrSubtract(Tape& tape, const char* op, Var a, Var b, float sign) {
   });
 }
 
-// y = f(x); dx = derivative(x, y, dy). Both make expressions of arrays.
+// y = f(x); dx = derivative(x, y, dy). Both return array expressions.
 template <typename Function, typename Derivative>
 Var Map(Tape& tape, const char* op, Var x, Function f, Derivative derivative) {
   const Var y = internal::Next(tape);
@@ -78,7 +78,7 @@ Var Map(Tape& tape, const char* op, Var x, Function f, Derivative derivative) {
       });
 }
 
-// Where chosen(a, b) the value and gradient are a's, elsewhere b's.
+// Takes value and gradient from a where chosen(a, b) is true, otherwise from b.
 template <typename Chosen>
 Var Choose(Tape& tape, const char* op, Var a, Var b, Chosen chosen) {
   const Matrix &first = tape.value(a), &second = tape.value(b);
@@ -164,7 +164,7 @@ Var Tanh(Tape& tape, Var x) {
 }
 
 Var Relu(Tape& tape, Var x) {
-  // Not max(a, 0), which would make 0 of NaN.
+  // Not max(a, 0), which would replace NaN by 0.
   return Map(
       tape,
       "relu",

@@ -12,7 +12,7 @@ namespace {
 using Eigen::Index;
 using internal::CheckShapes;
 
-// The gates in the columns of a matrix [n, 4H].
+// Returns the columns of one gate in a matrix [n, 4H].
 auto Gate(const Matrix& gates, int which) {
   const Index hidden = gates.cols() / 4;
   return gates.middleCols(which * hidden, hidden).array();
@@ -97,9 +97,9 @@ Var LstmSequence(Tape& tape, Var x_gates, Var recurrent, bool backward_in_time) 
   const Matrix &x = tape.value(x_gates), &u = tape.value(recurrent);
   CheckShapes(x.cols() == u.cols() && u.cols() == 4 * u.rows(), "lstm_sequence", x, u);
   const Index steps = x.rows(), hidden = u.rows();
-  // The rows in the order of time.
+  // Returns the row of each time step.
   const auto row_at = [=](Index step) { return backward_in_time ? steps - 1 - step : step; };
-  Matrix gates = x, y(steps, 2 * hidden);  // after their non-linearities; hidden and cell
+  Matrix gates = x, y(steps, 2 * hidden);  // after the non-linearities; hidden and cell
   for (Index step = 0; step < steps; ++step) {
     const Index now = row_at(step);
     auto row = gates.row(now);
@@ -148,7 +148,7 @@ Var LstmSequence(Tape& tape, Var x_gates, Var recurrent, bool backward_in_time) 
           d_cell *= gate(kForget);
         }
         if (steps > 1) {
-          // Each step but the first read the hidden state of the one before it.
+          // Each step except the first read the hidden state of the previous step.
           const Index from = backward_in_time ? 1 : 0, to = 1 - from;
           t.AddGradient(
               recurrent,

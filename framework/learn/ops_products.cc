@@ -15,7 +15,7 @@ using internal::CheckShapes;
 
 namespace {
 
-// y = x w: adds d loss / d x = g w^T and d loss / d w = x^T g.
+// For y = x w, adds d loss / d x = g w^T and d loss / d w = x^T g.
 void AddProductGradients(Tape& tape, Var x, Var w, const Matrix& g) {
   tape.AddOuterProduct(w, x, g);
   if (!tape.needs_gradient(x)) return;
@@ -28,14 +28,14 @@ void AddProductGradients(Tape& tape, Var x, Var w, const Matrix& g) {
   }
 }
 
-// The derivative of ReLU from its value; a gradient that is not finite vanishes there too.
+// Clears the gradient where the value of the ReLU is 0, even if the gradient is not finite.
 void ClearWhereZero(const Matrix& value, Matrix& gradient) {
   const float* y = value.data();
   float* g = gradient.data();
   for (Eigen::Index i = 0; i < value.size(); ++i) g[i] = y[i] > 0 ? g[i] : 0.0F;
 }
 
-// y.row(i) = sum_l s(i, l) x.row(l), `count` numbers of each row from x and y on.
+// Computes y.row(i) = sum_l s(i, l) x.row(l) for `count` numbers of each row, starting at x and y.
 void SparseProductOfLanes(const SparseMatrix& s,
                           const float* x,
                           float* y,
@@ -52,7 +52,7 @@ void SparseProductOfLanes(const SparseMatrix& s,
   }
 }
 
-// dx.row(l) += s(i, l) g.row(i)
+// Computes dx.row(l) += s(i, l) g.row(i).
 void AddSparseProductTransposed(const SparseMatrix& s,
                                 const float* g,
                                 float* dx,
@@ -76,11 +76,11 @@ Var Affine(Tape& tape, const char* op, Var x, Var weights, Var bias, bool relu) 
   } else {
     y.rowwise() = b.row(0);
     AddProduct(in, w, y);
-    if (relu) y = (y.array() < 0).select(0.0F, y);  // keeps NaN
+    if (relu) y = (y.array() < 0).select(0.0F, y);  // preserves NaN
   }
   const Var self = internal::Next(tape);
   return tape.Record(op, std::move(y), {x, weights, bias}, [=](Tape& t, const Matrix& g) {
-    // From here on the node's gradient is that before the ReLU: nothing else reads it.
+    // Replaces the node's gradient by the gradient before the ReLU; no other node reads it.
     if (relu) ClearWhereZero(t.value(self), t.MutableGradient(self));
     AddProductGradients(t, x, weights, g);
     if (!t.needs_gradient(bias)) return;
@@ -125,7 +125,7 @@ Var SparseMatMul(Tape& tape, std::shared_ptr<const SparseMatrix> sparse, Var x, 
                             block,
                             dense.rows(),
                             dense.cols()));
-  // Row by row in memory, a block of rows is one long row.
+  // In row-major memory, a block of rows is one long row.
   const Eigen::Index width = block * dense.cols();
   Matrix product(sparse->rows() * block, dense.cols());
   for (Eigen::Index c = 0; c < width; c += internal::kLanes) {

@@ -13,7 +13,7 @@ namespace {
 
 using Values = Eigen::Map<Eigen::ArrayXf>;
 
-// A block of value, gradient and moments stays in the first cache while it is updated.
+// Block size for which value, gradient and moments stay in the first-level cache during an update.
 constexpr Eigen::Index kUpdateBlock = 1024;
 
 template <class Update>

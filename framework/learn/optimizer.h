@@ -1,6 +1,6 @@
 #pragma once
 
-// Gradient descent: what a config says, and one step of it.
+// Gradient descent: the settings, and one step of each method.
 //
 //   sgd      w -= lr g                                     with momentum m: v = m v + g, w -= lr v
 //   adam     m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,
@@ -16,8 +16,9 @@
 
 namespace emplace {
 
-/// lr(u) = learning_rate * decay_rate ^ floor(max(0, u - decay_start) / decay_every) at update u
-/// from 0; with `anneal_to` >= 0 linearly to that share of it over `anneal_updates` instead.
+/// lr(u) = learning_rate * decay_rate ^ floor(max(0, u - decay_start) / decay_every) at update u,
+/// counted from 0. With `anneal_to` >= 0, the rate instead changes linearly to that share of
+/// learning_rate over `anneal_updates` updates.
 struct ScheduleConfig {
   double learning_rate = 1e-3;
   double decay_rate = 1;
@@ -25,7 +26,7 @@ struct ScheduleConfig {
   int decay_start = 0;
   double anneal_to = -1;
   int anneal_updates = 1000;
-  /// Visits its fields; they stand among the optimizer's own, not in a map of their own.
+  /// Visits the fields, which belong to the optimizer's map and have no map of their own.
   void Visit(FieldVisitor& v);
 };
 double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update);
@@ -37,31 +38,33 @@ struct OptimizerConfig {
   double beta1 = 0.9;     ///< adam
   double beta2 = 0.999;   ///< adam, rmsprop
   double epsilon = 1e-8;  ///< adam, rmsprop
-  double clip_norm = 1;   ///< largest norm of all gradients together; 0: not clipped
+  double clip_norm = 1;   ///< largest norm of all gradients together; 0: no limit
   void Visit(FieldVisitor& v);
 };
 
 class Optimizer {
  public:
-  /// @param parameters  outlives this; none may be added later
-  /// @param key  of the settings within the owner's, for messages: "optimizer"
-  /// @throws SettingError for an unknown method, or anneal_updates: 0
+  /// @param parameters  must outlive this; no parameters may be added later
+  /// @param key  of these settings within the settings of the owner, for messages: "optimizer"
+  /// @throws SettingError for an unknown method, or for anneal_updates: 0
   Optimizer(const OptimizerConfig& config, ParameterSet& parameters, const std::string& key);
 
   struct StepInfo {
     double learning_rate = 0, gradient_norm = 0;  ///< norm before clipping
   };
-  /// Clips, steps and clears the gradients. If the norm is not finite nothing is changed, the
-  /// gradients and the number of updates neither.
+  /// Clips the gradients, updates the parameters and clears the gradients. If the norm is not
+  /// finite, changes nothing: neither the gradients nor the number of updates.
   StepInfo Step();
-  /// Multiplies the rate of all further steps, for a schedule that depends on more than updates.
+  /// Sets a factor for the rate of all further steps, for schedules that depend on other
+  /// quantities.
   void set_rate_factor(double factor) { rate_factor_ = factor; }
-  /// Forgets moments and updates.
+  /// Resets the moments and the number of updates.
   void Reset();
   std::int64_t updates() const { return updates_; }
   const std::string& method() const { return config_.method; }
 
-  /// Moments, in the order of the parameters; with `updates` all there is to save.
+  /// Returns the moments, in the order of the parameters. Moments and updates() are the whole
+  /// state.
   std::vector<Matrix>& moments() { return moments_; }
   const std::vector<Matrix>& moments() const { return moments_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }

@@ -17,23 +17,23 @@ struct Parameter {
   Matrix value, gradient;  ///< same shape
 };
 
-/// The parameters of a model, in order of creation; addresses stay valid.
+/// The parameters of a model in the order of their creation. Their addresses stay valid.
 class ParameterSet {
  public:
-  /// A matrix of zeros. CHECKs that the name is new.
+  /// Adds a matrix of zeros. CHECKs that the name is new.
   Parameter& Add(std::string name, int rows, int cols);
-  /// Uniform in [-bound, bound].
+  /// Adds a matrix with entries uniform in [-bound, bound].
   Parameter& AddUniform(std::string name, int rows, int cols, float bound, Rng& rng);
-  /// Uniform with bound sqrt(6 / (rows + cols)) (Glorot and Bengio 2010).
+  /// Adds a matrix with uniform entries, bound sqrt(6 / (rows + cols)) (Glorot and Bengio 2010).
   Parameter& AddGlorot(std::string name, int rows, int cols, Rng& rng);
 
   std::deque<Parameter>& all() { return parameters_; }
   const std::deque<Parameter>& all() const { return parameters_; }
-  /// Entries of all matrices together.
+  /// Returns the number of entries of all matrices.
   std::int64_t num_values() const;
 
   void ClearGradients();
-  /// Euclidean norm over all gradients; summed in double in a fixed order.
+  /// Returns the Euclidean norm of all gradients, summed in double in a fixed order.
   double GradientNorm() const;
 
  private:

@@ -14,15 +14,14 @@ using internal::Lanes;
 using internal::Load;
 using internal::Store;
 
-// The most rows for which the products here are faster than Eigen's, measured.
+// The largest numbers of rows for which these products are faster than Eigen's, by measurement.
 #ifdef __AVX512F__
 constexpr Index kMostRows = 32, kMostRowsTransposed = 16;
 #else
 constexpr Index kMostRows = 4, kMostRowsTransposed = 4;
 #endif
 
-// Rows of y += rows of x times w, for kRows rows and kCols vectors of columns, kept in registers.
-// @param stride  of x, w and y
+// Adds rows of x times w to rows of y, for kRows rows and kCols vectors of columns in registers.
 template <int kRows, int kCols>
 void AddBlock(const float* x, Index k, const float* w, Index m, float* y) {
   Lanes sum[kRows][kCols];
@@ -41,7 +40,7 @@ void AddBlock(const float* x, Index k, const float* w, Index m, float* y) {
   }
 }
 
-// The same for any n rows.
+// Does the same for n rows.
 template <int kCols>
 void AddColumns(const float* x, Index n, Index k, const float* w, Index m, float* y) {
   constexpr void (*kAdd[])(const float*, Index, const float*, Index, float*) = {AddBlock<1, kCols>,
@@ -57,7 +56,7 @@ void AddColumns(const float* x, Index n, Index k, const float* w, Index m, float
   }
 }
 
-// Products of kRows rows of x with kCols rows of w.
+// Multiplies kRows rows of x with kCols rows of w.
 template <int kRows, int kCols>
 void AddDots(const float* x, const float* w, Index m, float* y, Index k) {
   Lanes sum[kRows][kCols] = {};
@@ -80,7 +79,7 @@ void AddDots(const float* x, const float* w, Index m, float* y, Index k) {
   }
 }
 
-// The same for any n rows of x.
+// Does the same for n rows of x.
 template <int kCols>
 void AddDotsOfRows(const float* x, Index n, const float* w, Index m, float* y, Index k) {
   constexpr void (*kAdd[])(const float*, const float*, Index, float*, Index) = {

@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-// Stacking copies rows; beyond these many a larger product is no faster.
+// Limit of rows to stack. Stacking copies rows, and a product of more rows is not faster.
 constexpr Eigen::Index kStackedRows = 2048;
 
 std::string Place(const char* op, const Parameter* parameter, const Matrix& m, const char* what) {
@@ -101,7 +101,7 @@ void Tape::Backward(Var loss) {
   differentiated_ = true;
   AddGradient(loss, Matrix::Ones(1, 1));
   for (int id = loss.id; id >= 0; --id) {
-    // All that use a node come after it: nothing more will be added to its gradient.
+    // All users of a node come after it, so its gradient is complete here.
     interrupt_.Check();
     const Node& node = nodes_[id];
     if (!node.products.empty()) AddProducts(MutableGradient({id}), node.products);
@@ -141,7 +141,7 @@ const Matrix& Tape::GradientOf(const Node& node) {
 std::string Tape::FirstNonFinite() const {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const Node& node : nodes_) {
-    // False for NaN too.
+    // The comparison is false for NaN too.
     if (!(node.value->array() < kInfinity).all()) {
       return Place(node.op, node.parameter, *node.value, "value");
     }
