@@ -1,7 +1,7 @@
 #pragma once
 
-// Processes ("ranks") that work on one search and hand each other bytes. Every function is called
-// by all ranks, in the same order; it returns when the caller has what it asked for.
+// Communication between processes ("ranks") that work on one search. All ranks call each function,
+// in the same order. A function returns when the caller has its result.
 
 #include <cstddef>
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace emplace {
 
-/// What each rank handed in, in the order of ranks.
+/// The contributions of all ranks, in the order of ranks.
 struct Gathered {
-  std::vector<std::byte> bytes;    ///< all of it, one rank behind the other
-  std::vector<std::size_t> begin;  ///< [size + 1] where that of each rank begins in `bytes`
+  std::vector<std::byte> bytes;    ///< all contributions, one after another
+  std::vector<std::size_t> begin;  ///< [size + 1] start of each rank's contribution in `bytes`
 
   std::span<const std::byte> of(int rank) const {
     return std::span(bytes).subspan(begin[rank], begin[rank + 1] - begin[rank]);
@@ -25,11 +25,11 @@ class Communicator {
   virtual int rank() const = 0;  ///< of this process, from 0
   virtual int size() const = 0;  ///< number of ranks, at least 1
 
-  /// Everyone's `bytes` become those of rank 0.
+  /// Replaces the `bytes` of all ranks by those of rank 0.
   /// @throws RunError if the ranks cannot be reached
   virtual void Broadcast(std::vector<std::byte>& bytes) = 0;
 
-  /// Everyone gets what everyone hands in; it may be of another size on each rank.
+  /// Returns the bytes of all ranks to each rank. Sizes may differ between ranks.
   /// @throws RunError if the ranks cannot be reached
   virtual Gathered AllGather(std::span<const std::byte> mine) = 0;
 };

@@ -15,7 +15,7 @@ namespace emplace {
 namespace {
 
 struct RankCores {
-  char machine[40] = {};  // the running system's own number: containers of one machine share it
+  char machine[40] = {};  // boot id of the running system, shared by containers of a machine
   cpu_set_t cores = {};
 };
 

@@ -1,4 +1,4 @@
-// framework/ranks/communicator.h with MPI, and the entry of the module
+// Implements framework/ranks/communicator.h with MPI, and the entry of the module
 // (framework/ranks/mpi_module.h).
 
 #include <climits>
@@ -33,7 +33,7 @@ int RequireInt(std::uint64_t bytes) {
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator() {
-    // Collectives are called by one thread at a time, not always the same.
+    // One thread at a time calls collectives, but not always the same thread.
     int provided = MPI_THREAD_SINGLE;
     Check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "beginning");
     if (provided < MPI_THREAD_SERIALIZED) throw RunError("MPI: it allows one thread only");
@@ -56,7 +56,7 @@ class MpiCommunicator final : public Communicator {
     Check(MPI_Bcast(bytes.data(), count, MPI_BYTE, 0, MPI_COMM_WORLD), "a broadcast");
   }
 
-  // The lengths first, then as much as they say.
+  // Gathers the lengths first, then that number of bytes.
   Gathered AllGather(std::span<const std::byte> mine) override {
     const std::uint64_t length = mine.size();
     std::vector<std::uint64_t> lengths(size_);
