@@ -15,9 +15,9 @@ namespace emplace {
 /// includes other machines if a network file system supports locks. A process that only reads the
 /// file needs no lock.
 ///
-/// The lock is held on the file ".NAME.lock" next to the file. It contains the process and the host
-/// of the holder and is removed with the lock. The lock file of a killed process blocks nobody: the
-/// next process takes it over.
+/// The lock is held on a lock file ".NAME.lock" next to the file. The lock file names the process
+/// and the host of the holder and is removed with the lock. The lock file of a killed process
+/// blocks nobody: the next process takes it over.
 class FileLock {
  public:
   /// Takes the lock; a device or pipe gets none.

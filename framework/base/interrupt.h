@@ -12,8 +12,8 @@
 
 namespace emplace {
 
-/// Thrown by a computation that was asked to end. Its object is in an unfinished state then: it may
-/// be destroyed but not used.
+/// Thrown by a computation that was asked to end. The computing object is unfinished then: destroy
+/// it, do not use it.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }

@@ -251,7 +251,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   int index_ = -1;           // of the record under construction; -1 outside record lists
   Json root_;                // the value under construction
   std::vector<Json*> open_;  // objects and arrays from root_ inwards
-  std::vector<std::unordered_set<std::string>> seen_;  // keys of large objects, beside open_
+  std::vector<std::unordered_set<std::string>> seen_;  // keys of large objects, parallel to open_
   Json* slot_ = nullptr;                               // value of the key read last
   int parts_ = 0;                                      // values in root_
 };

@@ -12,8 +12,7 @@ namespace emplace {
 /// about a microsecond; after that time they sleep and cost nothing. They are never ended, and the
 /// process may exit at any time. Calls may nest and may come from several threads at once; each
 /// call gets its own threads, or fewer if the system grants no more. A forked process starts with
-/// no such threads; a body must not fork. With one thread, or one index, everything runs on the
-/// caller.
+/// no such threads; a body must not fork. With one thread or index, everything runs on the caller.
 /// @param threads  0: number of cores that this process may use
 void ParallelFor(int count, int threads, const std::function<void(int)>& body);
 
