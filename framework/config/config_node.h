@@ -16,8 +16,7 @@
 
 namespace emplace {
 
-/// A value of an immutable tree; cheap to copy. Set() and Put() change only this node's copy of the
-/// tree.
+/// A value of an immutable tree; cheap to copy. Set() and Put() change only this node's copy.
 class ConfigNode {
  public:
   ConfigNode();  ///< an empty map without a place
