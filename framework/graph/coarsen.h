@@ -88,7 +88,7 @@ Graph Contract(const Graph& graph, const Grouping& grouping);
 /// topological order. A path that goes back in that order begins a new round, and a part consists
 /// of the ops of a group in one round:
 ///
-///   round(v) = max over predecessors u of round(u) + (group(v) stands before group(u))
+///   round(v) = max over predecessors u of round(u) + (1 if group(v) comes before group(u))
 ///
 /// For example, a parameter, the layer that reads it and its update become three parts of a group.
 Grouping SplitAcyclic(const Graph& graph, const Grouping& grouping);

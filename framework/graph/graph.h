@@ -48,7 +48,7 @@ struct Op {
   std::string kind;                  ///< "Conv2D", "aten.mm", "parameter": framework/cost/op_kind.h
   std::vector<int> inputs, outputs;  ///< tensor ids in the framework's argument order
   std::vector<int> control_inputs;   ///< op ids that must finish before this op starts
-  double flops = 0;                  ///< [FLOP], a multiply-add counts two
+  double flops = 0;                  ///< [FLOP], a multiply-add is two
   std::int64_t bytes_accessed = -1;  ///< [B]; -1 on construction: bytes of inputs plus outputs
   std::int64_t workspace_bytes = 0;  ///< [B]
   Phase phase = Phase::kForward;

@@ -6,13 +6,13 @@
 //
 // | doubt                                    | consequence                                       |
 // |------------------------------------------|---------------------------------------------------|
-// | no FLOPs at a product or convolution     | it costs the time of its bytes alone              |
+// | no FLOPs of a product or convolution     | its cost is only the time of its bytes            |
 // | FLOPs unlike those of the shapes         | its cost is wrong by that factor                  |
-// | bytes unlike shape x dtype               | so are transfers and memory                       |
-// | a forward_op that no op is called        | the gradient is not placed with its op            |
+// | bytes unlike shape x dtype               | transfers and memory are wrong by that factor     |
+// | a forward_op that names no op            | the gradient is not placed with its op            |
 // | a co-location label of one op            | nothing is placed together                        |
 // | a gradient that no op reads              | the update is missing, or reads another tensor    |
-// | a device kind that no device is of       | the op may run on fewer devices than meant        |
+// | a device kind without a device           | the op may run on fewer devices than intended     |
 // | no producer, and a role other than input | the tensor is on every device at no cost          |
 // | an input with a producer, an alias of a tensor that its op does not read, a parameter from an |
 // | op in the step, a parameter or constant op with inputs or FLOPs: memory is counted wrongly    |
