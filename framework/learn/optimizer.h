@@ -63,8 +63,7 @@ class Optimizer {
   std::int64_t updates() const { return updates_; }
   const std::string& method() const { return config_.method; }
 
-  /// Returns the moments, in the order of the parameters. Moments and updates() are the whole
-  /// state.
+  /// Returns the moments in the order of the parameters. With updates() they are the whole state.
   std::vector<Matrix>& moments() { return moments_; }
   const std::vector<Matrix>& moments() const { return moments_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }

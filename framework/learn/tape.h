@@ -95,7 +95,7 @@ class Tape {
   /// Returns the gradient of a node, to be added to; initially zeros. @pre needs_gradient(x)
   Matrix& MutableGradient(Var x);
   /// Returns the gradient of a node for an operation that writes all of it: resized, with undefined
-  /// entries. Returns nullptr if the gradient already has a value, which needs an addition.
+  /// entries. Returns nullptr if the operation must add to an existing gradient.
   /// @pre needs_gradient(x)
   Matrix* FreshGradient(Var x);
   /// Computes MutableGradient(x) += expression, without zeros for the first term. Does nothing, and
