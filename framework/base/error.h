@@ -14,8 +14,7 @@
 
 namespace emplace {
 
-/// The user's input is wrong. The message names the file, the place, the value, the expected form
-/// and the choices.
+/// The user's input is wrong. The message names file, place, value, expected form and choices.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,8 +27,7 @@ class RunError : public std::runtime_error {
 };
 
 /// Returns the end of a message about an unknown `value`: "; did you mean \"k80\"? choices: a100,
-/// k80". The suggestion is omitted if no choice has a similar spelling. Lists at most 20 choices
-/// and counts the others.
+/// k80". Omits the suggestion if no choice is similar. Lists at most 20 choices, counts the others.
 std::string ChoicesHint(std::string_view value, std::span<const std::string> choices);
 
 /// @throws InputError "`where`: unknown `what` \"value\"; did you mean ...".

@@ -121,8 +121,7 @@ void Inflate(std::string_view packed,
 }
 
 // Unpacks twice. The first pass computes the size, so that a file that unpacks to a thousand times
-// its size is refused before memory is allocated. The second pass fills memory of that size,
-// without reallocation.
+// its size is refused before memory is allocated. The second pass fills memory of that size.
 std::string Decompress(const std::string& packed, const std::string& name, std::int64_t max_bytes) {
   std::int64_t size = 0;
   Inflate(packed, name, [&](std::string_view part) {
@@ -218,8 +217,7 @@ bool RemoveLeftover(const std::filesystem::path& path) {
   struct stat named {};
   if (lstat(path.c_str(), &named) != 0) return false;
   const Descriptor file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  // Only the holder of its lock removes a temporary, so no other process can use the name
-  // afterwards.
+  // Only the holder of its lock removes a temporary, so no other process uses the name afterwards.
   const bool mine = file.get() >= 0 && LockTemporary(file.get()) && IsNameOf(file.get(), path);
   if (mine) unlink(path.c_str());
   return true;

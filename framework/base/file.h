@@ -7,8 +7,7 @@
 
 namespace emplace {
 
-/// Returns the content of a file. Decompresses a file that starts with the gzip magic, whatever its
-/// name is.
+/// Returns the content of a file. Decompresses a file with the gzip magic, whatever its name is.
 /// @param max_bytes  limit of the content; unpacked content has a limit of 2 GiB too. Larger
 ///   content is refused before memory is allocated for it. [B]
 /// @throws InputError naming the file if it does not exist, is a folder, cannot be read, is a
@@ -17,8 +16,7 @@ std::string ReadFile(const std::filesystem::path& path,
                      std::int64_t max_bytes = std::int64_t{1} << 31);
 
 /// Writes a temporary file next to `path` and renames it, so no reader ever sees a part of the
-/// content. Compresses the content if the name ends in ".gz" (deterministically, without a time
-/// stamp).
+/// content. Compresses the content if the name ends in ".gz" (deterministically, no time stamp).
 ///
 /// A process that is killed while it writes leaves a hidden file ".NAME.NUMBER.tmp". The next
 /// process that writes the file removes it. On a file system without locks it stays, because nobody

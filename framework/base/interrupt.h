@@ -12,8 +12,7 @@
 
 namespace emplace {
 
-/// Thrown by a computation that was asked to end. The computing object is unfinished then: destroy
-/// it, do not use it.
+/// Thrown by a computation that was asked to end. The computing object must not be used any more.
 class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }

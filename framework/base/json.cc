@@ -60,8 +60,7 @@ std::string ShortReason(std::string_view message) {
   return Clipped(std::string(message) + expected, 160);
 }
 
-// Refuses huge tokens, which are slow to read and never intended. The gaps between quotes show them
-// at once.
+// Refuses huge tokens, which are slow to read and never intended, by the gaps between quotes.
 void CheckQuoteGaps(std::string_view text, std::string_view where) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t quote = std::min(text.find('"', at), text.size());

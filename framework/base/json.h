@@ -7,8 +7,7 @@
 // needs the memory of one record.
 //
 // Messages have the form `where: context: ...`, where the context is a key or a record (`ops[3]
-// "conv"`), or `where:line:column: ...` if the text is not valid JSON. Values in messages are
-// clipped.
+// "conv"`), or `where:line:column: ...` if the text is not valid JSON. Values are clipped.
 
 #include <cstdint>
 #include <functional>
@@ -49,11 +48,9 @@ void CheckJsonFormat(const Json& format,
                      std::int64_t newest_version,
                      std::string_view where);
 
-// Typed values. Each function throws InputError "got `value`; expected ..."; the caller adds file,
-// record and key.
+// Typed values. Each throws InputError "got `value`; expected ..."; the caller adds file and place.
 
-/// Returns an integer >= 0 that fits a signed 64-bit integer. "3.0" is valid, "3.5" and true are
-/// not.
+/// Returns an integer from 0 to 2^63 - 1. "3.0" is valid, "3.5" and true are not.
 std::int64_t JsonCount(const Json& value);
 /// Returns a finite number >= 0.
 double JsonAmount(const Json& value);

@@ -39,8 +39,7 @@ class LockFile {
   /// @return false if another process or object holds the lock
   /// @throws std::system_error if the file system has no locks
   bool TryLock() const;
-  /// Returns whether the path still names this file. Another process may have removed it since it
-  /// was opened.
+  /// Returns whether the path still names this file, which another process may have removed.
   bool is_named() const;
   /// Replaces the text. @return false, with errno set, if that fails; the file is empty then
   bool Write(const std::string& text) const;

@@ -21,8 +21,8 @@ struct OpenedModule {
 /// Opens the first of `places` that exists. If it cannot be used, returns the reason and tries no
 /// other place. A module stays open until the process ends.
 /// @param what   purpose of the module, in messages: "CUDA"
-/// @param entry  name of its function `const Struct*()`; the first field of the struct is the stamp
-///   of its build, a const char*
+/// @param entry  name of its function `const Struct*()`. The first field of the struct is the stamp
+///   (a const char*) of its build.
 /// @param stamp  of this program
 OpenedModule OpenModule(std::span<const std::filesystem::path> places,
                         const char* what,
@@ -30,8 +30,7 @@ OpenedModule OpenModule(std::span<const std::filesystem::path> places,
                         const char* stamp);
 
 /// Returns the places to search for a module. If the environment variable is set, this is the file
-/// that it names. Otherwise these are the folder of the program, ../lib from there, and the path
-/// that the build gave.
+/// that it names. Otherwise: the folder of the program, ../lib from there, and the path `built`.
 /// @param built  full path that the build gave the module; nullptr if the program was built without
 ///   it, then there are no other places
 std::vector<std::filesystem::path> ModulePlaces(const char* environment, const char* built);

@@ -8,8 +8,7 @@
 namespace emplace {
 
 /// Returns whether `name` is one part of a path: not empty, not "." or "..", without '/' and
-/// control characters (a zero byte would end the path for the operating system), at most 255 bytes
-/// long.
+/// control characters (a zero byte would end the path for the system), at most 255 bytes long.
 bool IsPathPart(std::string_view name);
 
 /// The requirement of IsPathPart(), for messages that begin with "expected".

@@ -15,8 +15,7 @@ class Progress {
  public:
   /// @param title  shown before the bar   @param total  units of work; 0: unknown
   /// @param enabled  false: nothing is printed
-  /// @param already  units of `total` that were finished before; they count as done but not for the
-  ///   rate
+  /// @param already  units of `total` that were finished before; they are not part of the rate
   Progress(std::string title, std::int64_t total, bool enabled = true, std::int64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -4,8 +4,7 @@
 
 namespace emplace {
 
-/// Simulated time and durations in integer nanoseconds. No timeline contains a floating-point
-/// number.
+/// Simulated time and durations in integer nanoseconds, never in floating point.
 using Nanos = std::int64_t;
 
 /// Larger than every legal time (2.3 years) [ns]. Stands for "never" and "not allowed". A sum of
