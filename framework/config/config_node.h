@@ -24,8 +24,7 @@ class ConfigNode {
   ConfigNode(const ConfigNode&);
   ConfigNode& operator=(const ConfigNode&);
 
-  /// @throws InputError for a missing file or malformed YAML (file:line:column), including
-  ///   duplicate keys
+  /// @throws InputError for a missing file, malformed YAML (file:line:column) or duplicate keys
   static ConfigNode FromFile(const std::filesystem::path& path);
   /// @param name  stands for the file in messages
   static ConfigNode FromString(const std::string& text, const std::string& name);
@@ -57,8 +56,7 @@ class ConfigNode {
 
   /// Sets `path` ("budget.seconds", "agents.0.name") to the YAML text `value`, for `--set`. Adds
   /// missing maps on the path. Messages about the new values name `origin` as their place.
-  /// @throws InputError if an index is out of range, a scalar is in the way or `value` is not valid
-  ///   YAML
+  /// @throws InputError if an index is out of range, a scalar is in the way or `value` is not YAML
   void Set(std::string_view path, const std::string& value, const std::string& origin = "--set");
 
   /// Sets `path` to a value that was read before; the value keeps its place.
@@ -66,7 +64,7 @@ class ConfigNode {
 
   /// @throws InputError for the first key not in `known`, with "did you mean"
   void RequireKnownKeys(std::span<const std::string> known) const;
-  /// Returns "configs/quickstart.yaml:12:3", and the key path if there is one: "...:
+  /// Returns "configs/quickstart.yaml:12:3", followed by the key path if any: "...:
   /// budget.seconds".
   std::string Where() const;
   /// @throws InputError "Where(): message"

@@ -108,7 +108,7 @@ struct FieldHelp {
   std::optional<NumberRange> range = {};
 };
 
-// Implementations of the templates below for one struct, given as the function that visits its
+// Implementations of the templates below for one struct, given as a function that visits its
 // fields.
 namespace internal {
 void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& visit);

@@ -294,8 +294,7 @@ double ParseFlopRate(std::string_view text) {
   }
   if (power < 0) RefuseUnit(kFlopRate, text, quantity.unit);
   if (quantity.digits == 0) Refuse(kFlopRate, text, "it must be greater than 0");
-  // All factors are powers of ten, so the decimal text of the product is parsed once, correctly
-  // rounded.
+  // All factors are powers of ten, so the decimal text of the product is parsed and rounded once.
   const std::string decimal = fmt::format("{}e{}", quantity.digits, quantity.exponent + power);
   double rate = 0;
   const auto [end, error] = std::from_chars(decimal.data(), decimal.data() + decimal.size(), rate);

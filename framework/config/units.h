@@ -2,8 +2,7 @@
 
 // Quantities with units, parsed exactly. The decimal text is a rational number and is never
 // converted to floating point, so "5.7us" is 5700 ns and "7.6GB/s" is 7600000000 B/s on every
-// machine. SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes powers of 1024 (Ki, Mi, Gi,
-// Ti).
+// machine. SI prefixes are powers of 1000 (k, M, G, T, P), IEC prefixes of 1024 (Ki, Mi, Gi, Ti).
 
 #include <cstdint>
 #include <string>

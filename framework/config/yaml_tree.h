@@ -57,7 +57,7 @@ std::string FormatYaml(const YamlValue& value);
 /// Returns "file:line:column", or "file" if the line is unknown.
 std::string FormatPlace(const std::string& file, int line, int column);
 
-/// Returns a description for messages: "a map", "a list", "nothing", "\"text\"" (at most 60
+/// Describes a value for messages: "a map", "a list", "nothing", "\"text\"" (at most 60
 /// characters).
 std::string Describe(const YamlValue& value);
 
