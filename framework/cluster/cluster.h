@@ -43,8 +43,7 @@ struct DeviceKind {
   std::string source;                                ///< publication of these figures
 };
 
-/// Returns the allowed keys of `peak:` of a device kind: f32, bf16, ... (op_class.h has those of
-/// `efficiency:`).
+/// Returns the allowed keys of `peak:` of a device kind: f32, bf16, ... (`efficiency:`: op_class.h)
 const std::vector<std::string>& PeakKeys();
 
 inline constexpr std::int64_t kUnlimitedMemory = std::numeric_limits<std::int64_t>::max();
@@ -72,9 +71,8 @@ inline bool OccupiesDestination(Occupies occupies) {
   return occupies == Occupies::kDestination || occupies == Occupies::kBoth;
 }
 
-/// A channel carries one transfer at a time. A transfer of b bytes arrives latency + WireTime(b)
-/// after its start. The channel is free again WireTime(b) + gap after that start
-/// (simulator/README.md).
+/// A channel carries one transfer at a time. A transfer of b bytes that starts at t arrives at t +
+/// latency + WireTime(b). The channel is free from t + WireTime(b) + gap (simulator/README.md).
 struct Channel {
   std::string name;
   Nanos latency = 0;       ///< [ns]
@@ -90,8 +88,7 @@ struct Channel {
 /// Returns the time of `bytes` at this rate: bytes / bandwidth, exact, rounded up.
 /// @param bytes  >= 0 [B]   @return [ns]; kMaxNanos if the time is longer
 Nanos TimeAtRate(std::int64_t bytes, const Bandwidth& bandwidth);
-/// Returns the time for which `bytes` occupy a channel: its setup and the time at its bandwidth; 0
-/// for 0 bytes.
+/// Returns the time for which `bytes` occupy a channel: setup + bytes / bandwidth; 0 for 0 bytes.
 /// @param bytes  >= 0 [B]   @return [ns]; kMaxNanos if the time is longer
 Nanos WireTime(std::int64_t bytes, const Channel& channel);
 /// Returns the extra time of an op on a device of this kind that is the first to read `bytes` from

@@ -283,8 +283,7 @@ Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceK
 
 namespace {
 
-// Writes each pair of neighbours by itself, because two neighbours of one device need not be
-// neighbours of each other.
+// Writes each pair by itself: two neighbours of a device need not be neighbours of each other.
 std::string FormatShares(const Cluster& cluster) {
   std::string text;
   for (int d = 0; d < cluster.num_devices(); ++d) {

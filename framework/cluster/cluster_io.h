@@ -15,8 +15,7 @@ namespace emplace {
 std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& folder);
 
 /// Reads a cluster (FORMAT.md) from a node of ConfigNode::FromFile(). Looks up a kind in the file's
-/// own `device_kinds:` first, then in `library`. The cluster keeps the used kinds, in the order of
-/// its devices.
+/// own `device_kinds:` first, then in `library`. Keeps the used kinds, in the order of the devices.
 /// @throws InputError naming file:line:column, key, value, expected form and choices
 Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceKind>& library);
 
