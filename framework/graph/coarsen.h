@@ -1,8 +1,7 @@
 #pragma once
 
 // Co-location and coarsening: passes that merge some groups of a grouping. They can be combined in
-// any order, and none ever splits a group. The ops of a group share a device; a group has no other
-// meaning.
+// any order, and none ever splits a group. A group only means that its ops share a device.
 
 #include <cstdint>
 #include <string>
@@ -76,12 +75,11 @@ Grouping MergeHeavyEdges(const Graph& graph,
 /// - flops and bytes_accessed: sums; workspace_bytes: the maximum
 /// - cost_ns: sums for the device kinds that every member has (storage without any counts as 0)
 /// - device_kinds: the names that all restricted members list (a class and a kind of it are two
-///   different names)
+///   names)
 /// - colocate: groups whose ops shared a label share a label
 /// - tensors kept: those between groups, graph inputs, every role except activation and gradient,
 ///   and the tensors that kept aliases refer to; each group reads a tensor once
-/// @throws InputError naming the groups on a cycle, or two ops without a common name in
-///   device_kinds
+/// @throws InputError naming the groups on a cycle, or two ops without a common device kind
 Graph Contract(const Graph& graph, const Grouping& grouping);
 
 /// Returns a finer grouping that can always be contracted. Groups are ordered by their first op in

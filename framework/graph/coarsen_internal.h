@@ -57,8 +57,7 @@ struct GroupEdges {
 };
 GroupEdges MakeGroupEdges(const Graph& graph, const Grouping& grouping);
 
-/// Returns the groups that depend on each group through tensors or control inputs, ascending,
-/// without the group itself.
+/// Returns the other groups that depend on each group by tensors or control inputs, ascending.
 Adjacency GroupSuccessors(const Graph& graph, const Grouping& grouping);
 
 /// Returns the op named by the attribute "forward_op", or -1 without the attribute.

@@ -21,9 +21,8 @@ using internal::UnionFind;
 template <class T>
 using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
-// Merging always moves the smaller of two neighbourhoods, so there are O(edges * log) moves in
-// total. Results must not depend on the order in a hash table: every choice below has a total
-// order.
+// Merging always moves the smaller of two neighbourhoods: O(edges * log) moves in total. Results
+// must not depend on the order in a hash table, so every choice below has a total order.
 
 // The consumers and producers of each group.
 class ConsumerSets {
@@ -45,8 +44,8 @@ class ConsumerSets {
 
   const std::unordered_set<int>& consumers(int group) const { return consumers_[group]; }
 
-  // Returns the id that the merged group keeps. Calls changed(p) for each producer that has fewer
-  // consumers now.
+  // Returns the id that the merged group keeps. Calls changed(p) for each producer
+  // that loses a consumer.
   template <class Changed>
   int Merge(int a, int b, const Changed& changed) {
     const auto degree = [&](int x) { return consumers_[x].size() + producers_[x].size(); };

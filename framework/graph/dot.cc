@@ -89,8 +89,7 @@ std::string FormatDot(const Graph& graph,
     dot += "];\n";
   }
 
-  // Counts each tensor once for each group that reads it. A control edge is dashed if no tensor
-  // follows the same edge.
+  // Counts each tensor once for each group that reads it. Edges of control alone are dashed.
   std::map<std::pair<int, int>, std::pair<double, bool>> edges;  // bytes, carries data
   for (int t = 0; t < graph.num_tensors(); ++t) {
     const Tensor& tensor = graph.tensor(t);

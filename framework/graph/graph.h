@@ -72,8 +72,7 @@ struct Adjacency {
 
 class Graph {
  public:
-  /// Ids are positions in the vectors. Computes producers, readers, dependencies and a topological
-  /// order.
+  /// Computes producers, readers, dependencies and topological order. Ids are vector positions.
   /// @param where   stands for the file in messages
   /// @param source  JSON object text about the graph's origin, or empty
   /// @param extra   unknown keys of the file's outermost object as a JSON object, or empty

@@ -243,8 +243,7 @@ class Doubts {
     });
   }
 
-  // Returns the possible work of a product or convolution, the most likely first. [FLOP] Empty if
-  // no formula applies.
+  // Returns possible FLOPs of a product or convolution, likeliest first; empty: no formula.
   std::vector<double> ExpectedFlops(int v) const {
     const Op& op = graph_.op(v);
     const auto product = kProductKinds.find(base_[v]);

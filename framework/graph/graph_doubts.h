@@ -1,8 +1,7 @@
 #pragma once
 
-// Plausible mistakes in a graph that follows all rules of its format. Each of them makes a
-// simulated step time wrong without an error. Commands therefore warn of them, and refuse them with
-// --strict.
+// Plausible mistakes in a graph that follows all rules of its format. Each makes a simulated step
+// time wrong without an error. So commands warn of them, or refuse them with --strict.
 //
 // | doubt                                    | consequence                                       |
 // |------------------------------------------|---------------------------------------------------|

@@ -160,8 +160,7 @@ class GraphReader {
       try {
         part.key == "ops" ? ReadOp(part.index, part.value) : ReadTensor(part.index, part.value);
       } catch (const InputError& error) {
-        // Records of an unknown format or version have no meaning, so format and version are
-        // checked first.
+        // Records of an unknown format or version mean nothing, so these are checked first.
         if (!format_.is_discarded() && !version_.is_discarded()) throw;
         postponed_ = error.what();
       }

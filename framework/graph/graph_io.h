@@ -26,8 +26,7 @@ void WriteGraph(const Graph& graph, const std::filesystem::path& path);
 
 /// Returns text for Graphviz' `dot`: a node for each group, an edge for each pair of groups that
 /// exchange tensors (with their bytes) or control (dashed).
-/// @param device_of_group  [num_groups] indices into `device_names`, used as node colours; empty:
-///   no colours
+/// @param device_of_group  [num_groups] indices into `device_names` for node colours; empty: none
 std::string FormatDot(const Graph& graph,
                       const Grouping& grouping,
                       const std::vector<int>& device_of_group = {},
