@@ -35,8 +35,7 @@ class Embedding {
   Parameter* table_;
 };
 
-/// LSTM with gates x W + h U + b. The initial weights are uniform in +-1/sqrt(hidden), the forget
-/// bias is 1.
+/// LSTM with gates x W + h U + b, initially uniform in +-1/sqrt(hidden) with forget bias 1.
 class Lstm {
  public:
   Lstm(ParameterSet& parameters, const std::string& name, int in, int hidden, Rng& rng);

@@ -1,8 +1,7 @@
 #pragma once
 
-// Differentiable operations on matrices. Each operation checks its shapes (EMPLACE_CHECK with
-// both), computes its value, and records one node. The numbers of rows and columns may be 0. Shapes
-// in brackets: [rows, cols].
+// Differentiable operations on matrices. Each checks its shapes (EMPLACE_CHECK with both), computes
+// its value, and records one node. Rows and columns may be 0. Shapes in brackets: [rows, cols].
 
 #include <memory>
 #include <span>
@@ -49,8 +48,7 @@ Var Exp(Tape& tape, Var x);
 /// Natural logarithm. @pre positive entries
 Var Log(Tape& tape, Var x);
 Var Square(Tape& tape, Var x);
-/// Elementwise minimum and maximum of two matrices of one shape. If entries are equal, a gets the
-/// gradient.
+/// Elementwise minimum and maximum of two matrices of one shape; a gets the gradient of equals.
 Var Minimum(Tape& tape, Var a, Var b);
 Var Maximum(Tape& tape, Var a, Var b);
 /// Limits entries to [low, high]; the gradient of a limited entry is 0.
@@ -62,8 +60,7 @@ Var SumAll(Tape& tape, Var x);       ///< [n, m] -> [1, 1]
 Var MeanAll(Tape& tape, Var x);      ///< [n, m] -> [1, 1]; 0 without entries
 Var SumOverRows(Tape& tape, Var x);  ///< [n, m] -> [1, m]
 Var SumOverCols(Tape& tape, Var x);  ///< [n, m] -> [n, 1]
-/// y[s] = sum of the rows i with segment[i] == s. x [n, m] -> [num_segments, m]; rows with segment
-/// -1 are ignored.
+/// y[s] = sum of the rows i with segment[i] == s; -1 is ignored. x [n, m] -> [num_segments, m]
 Var SegmentSum(Tape& tape, Var x, std::vector<int> segment, int num_segments);
 
 // Shapes.
@@ -75,8 +72,7 @@ Var ConcatCols(Tape& tape, const std::vector<Var>& parts);  ///< [n, a], [n, b] 
 Var ConcatRows(Tape& tape, const std::vector<Var>& parts);  ///< [a, m], [b, m] -> [a + b, m]
 Var SliceCols(Tape& tape, Var x, int begin, int count);
 Var SliceRows(Tape& tape, Var x, int begin, int count);
-/// y[i] = x[index[i]]: rows of a table (embedding), or one row several times. -1 gives a row of
-/// zeros.
+/// y[i] = x[index[i]]: rows of a table (embedding), or one row several times; zeros for -1.
 Var Gather(Tape& tape, Var x, std::vector<int> index);
 
 // Distributions over the columns of each row.
@@ -113,8 +109,7 @@ struct LstmState {
 /// non-linearities are [n, 4H] in the order input, forget, candidate, output:
 ///   c' = sigmoid(f) c + sigmoid(i) tanh(g),   h' = sigmoid(o) tanh(c')
 LstmState LstmCell(Tape& tape, Var gates, Var cell);
-/// A whole sequence of batch 1 in one node: gates_t = x_gates[t] + h_{t-1} * recurrent, from a
-/// state of zeros.
+/// A whole sequence of batch 1 in one node: gates_t = x_gates[t] + h_{t-1} * recurrent, from zeros.
 /// @param x_gates  [T, 4H] inputs times weights plus bias   @param recurrent  [H, 4H]
 /// @param backward_in_time  processes the rows from the last to the first
 /// @return [T, 2H]: hidden and cell of each step, in the order of the rows of x_gates

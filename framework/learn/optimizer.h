@@ -55,8 +55,7 @@ class Optimizer {
   /// Clips the gradients, updates the parameters and clears the gradients. If the norm is not
   /// finite, changes nothing: neither the gradients nor the number of updates.
   StepInfo Step();
-  /// Sets a factor for the rate of all further steps, for schedules that depend on other
-  /// quantities.
+  /// Sets a factor for the rate of all further steps, for other schedules than ScheduleConfig.
   void set_rate_factor(double factor) { rate_factor_ = factor; }
   /// Resets the moments and the number of updates.
   void Reset();

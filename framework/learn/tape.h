@@ -8,8 +8,8 @@
 //   const Var y = MatMul(tape, tape.Constant(x), tape.Use(weights));
 //   tape.Backward(SumAll(tape, Square(tape, y)));      // adds to weights.gradient
 //
-// Results are deterministic to the byte: a tape runs on the calling thread, and every sum has a
-// fixed order.
+// Results are deterministic to the byte: the caller's thread runs a tape, and sums have fixed
+// order.
 
 #include <cstdint>
 #include <deque>
@@ -45,8 +45,7 @@ class Tape {
 
   /// Adds a leaf without gradient.
   Var Constant(Matrix value);
-  /// Adds a leaf without gradient that refers to a matrix. The matrix must outlive the content of
-  /// the tape.
+  /// Adds a leaf without gradient that views a matrix, which must outlive the content of the tape.
   Var ConstantView(const Matrix& value);
   /// Returns the leaf of a parameter, the same for every use. Its gradient is the parameter's
   /// gradient. The parameter must not change before Clear().
@@ -56,8 +55,7 @@ class Tape {
   int rows(Var x) const { return static_cast<int>(value(x).rows()); }
   int cols(Var x) const { return static_cast<int>(value(x).cols()); }
   bool needs_gradient(Var x) const { return nodes_[x.id].needs_gradient; }
-  /// Returns the gradient of the last Backward(), or an empty matrix if no gradient reached the
-  /// node.
+  /// Returns the gradient of the last Backward(); empty if no gradient reached the node.
   /// @param x not a parameter's leaf
   const Matrix& gradient(Var x) const { return nodes_[x.id].gradient; }
 
@@ -103,8 +101,7 @@ class Tape {
   template <typename Expression>
   void AddGradient(Var x, const Expression& expression);
   /// Computes AddGradient(w, x^T * dy). Products for one node are collected and computed as one
-  /// product when Backward() reaches the node, because many steps of a recurrent network share
-  /// their weights.
+  /// product when Backward() reaches the node: steps of a recurrent network share their weights.
   /// @param x  [n, in]        @param dy  [n, out], the gradient that Backward() passed; not copied
   void AddOuterProduct(Var w, Var x, const Matrix& dy);
 
