@@ -16,7 +16,7 @@ namespace emplace {
 struct MpiModule {
   const char* stamp;  ///< kRanksStamp of its build; must stay the first field
   /// Joins the job that mpirun started; called once in a process. The destructor of the
-  /// communicator leaves the job, and all ranks must do so: a process that ends without it ends the
+  /// communicator leaves the job, which all ranks must do: a process that ends without it ends the
   /// job.
   /// @throws RunError if MPI cannot be initialised
   std::unique_ptr<Communicator> (*join)();
