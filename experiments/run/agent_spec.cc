@@ -12,7 +12,7 @@ namespace emplace {
 
 namespace {
 
-// The file configs/agents/AGENT_NAME.yaml of `preset: NAME`.
+// Reads configs/agents/AGENT_NAME.yaml for `preset: NAME`.
 ConfigNode ReadPreset(const ConfigNode& preset,
                       const std::string& agent,
                       const std::filesystem::path& beside) {
@@ -31,15 +31,15 @@ bool HasSetting(const AgentEntry& entry, const std::string& key) {
                              [&](const FieldHelp& field) { return field.key == key; });
 }
 
-// The settings of an agent's map, those of its preset and `start` first, without the keys that are
-// no settings.
+// Returns the settings of an agent: preset first, then `start`, then its map without the keys that
+// are not settings.
 ConfigNode SettingsOf(const ConfigNode& node,
                       const AgentEntry& entry,
                       const std::filesystem::path& beside,
                       std::span<const std::string> own_keys,
                       const std::string& start) {
   std::string agent = entry.name;
-  std::ranges::replace(agent, '.', ':');  // which leads to a key within a map
+  std::ranges::replace(agent, '.', ':');  // a '.' would lead to a key within a map
   ConfigNode root;
   root.Set(agent, "{}", PlaceOnly(node));
   const auto add = [&](const ConfigNode& settings) {
@@ -57,7 +57,7 @@ ConfigNode SettingsOf(const ConfigNode& node,
   return root.At(agent);
 }
 
-// An expert's `rules:` may be a name on the menu; the agent itself knows paths only.
+// Resolves `rules:` of an expert, which may be a name on the menu; the agent accepts paths only.
 void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
   if (!settings.Has("rules") || !settings.At("rules").IsScalar()) return;
   const ConfigNode rules = settings.At("rules");
@@ -66,7 +66,7 @@ void ResolveRules(ConfigNode& settings, const std::filesystem::path& beside) {
   settings.Set("rules", QuoteYaml(path.string()), PlaceOnly(rules));
 }
 
-// A trained policy's `policy:` is a path; a relative one may be beside the config.
+// Resolves `policy:` of a trained policy; a relative path may be relative to the config.
 void ResolvePolicy(ConfigNode& settings, const std::filesystem::path& beside) {
   if (!settings.Has("policy") || !settings.At("policy").IsScalar()) return;
   const ConfigNode policy = settings.At("policy");
@@ -89,7 +89,7 @@ AgentSpec ParseAgent(const ConfigNode& node,
   if (node.IsMap() && node.Has("label")) {
     const ConfigNode label = node.At("label");
     spec.label = label.AsString();
-    if (!IsPathPart(spec.label)) {  // of groups in HDF5
+    if (!IsPathPart(spec.label)) {  // labels are names of HDF5 groups
       label.Fail(fmt::format("expected {}", kPathPartHelp));
     }
   }

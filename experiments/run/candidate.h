@@ -9,18 +9,18 @@
 
 namespace emplace {
 
-/// A placement that somebody found, to be drawn, exported or executed.
+/// A placement to be drawn, exported or executed.
 struct Candidate {
-  std::string label;              ///< who found it: "hill_climb.seed2"; of several "etf, m_etf"
-  Placement placement;            ///< [num_groups] of the problem that it is used with
-  std::optional<Nanos> searched;  ///< step time that the search saw, perhaps in other semantics or
-                                  ///< with other costs; none for one that no search made [ns]
-  /// [num_ops] op ids in the order in which its search issued them; empty: the order of the run, or
+  std::string label;    ///< labels of the searches that found it: "hill_climb.seed2", "etf, m_etf"
+  Placement placement;  ///< [num_groups] of the problem that it is used with
+  std::optional<Nanos> searched;  ///< step time in the search, perhaps with other semantics or
+                                  ///< other costs; none without a search [ns]
+  /// [num_ops] op ids in the order in which the search issued them; empty: the order of the run, or
   /// none.
   std::vector<int> issue_order;
 };
 
-/// The labels of all that found a candidate: "etf, m_etf" -> etf and m_etf.
+/// Returns the labels of all searches that found a candidate: "etf, m_etf" -> etf and m_etf.
 inline std::vector<std::string> SplitLabels(const std::string& label) {
   std::vector<std::string> labels;
   for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 2) {

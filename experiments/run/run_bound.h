@@ -1,6 +1,6 @@
 #pragma once
 
-// What is proven of all placements of a run's problem, and how its results file says so
+// Lower bounds on all placements of a run's problem, and their form in its results file
 // (framework/results/FORMAT.md, `/problem`).
 
 #include <optional>
@@ -15,34 +15,35 @@ namespace emplace {
 
 /// The bounds of a problem before any search.
 struct ProblemBounds {
-  Bounds simple;      ///< of every op of the graph
-  LowerBound proven;  ///< the best one, of the problem that agents see, as their step times are
+  Bounds simple;      ///< over every op of the graph
+  LowerBound proven;  ///< the best bound of the problem that agents see, as are their step times
 };
 ProblemBounds BoundProblem(const LoadedProblem& problem);
 
-/// The larger one, of equals the first.
+/// Returns the larger bound, or `a` if they are equal.
 LowerBound LargerOf(const LowerBound& a, const LowerBound& b);
 
-/// gap = best / bound - 1; none without one of the two. @param best  [ns]
+/// Returns the gap, best / bound - 1; none if either is missing. @param best  [ns]
 std::optional<double> GapTo(const LowerBound& bound, std::optional<Nanos> best);
 
-/// Is the best placement as good as the bound, which proves it optimal?
+/// Returns whether the best placement is as good as the bound, which proves it optimal.
 bool IsOptimal(const LowerBound& bound, std::optional<Nanos> best);
 
-/// "optimal", "12.3 %", or "-" where there is no gap. @param best  [ns]
+/// Returns "optimal", "12.3 %", or "-" if there is no gap. @param best  [ns]
 std::string GapText(const LowerBound& bound, std::optional<Nanos> best);
 
-/// What /problem says of it.
+/// The bound as stored in /problem.
 struct BoundRecord {
   LowerBound bound;
-  bool optimal = false;  ///< the best placement in the file is
+  bool optimal = false;  ///< the best placement in the file is optimal
 
   void Visit(RecordVisitor& v);
 };
 
-/// Writes the bound of /problem and whether the best placement in the file is proven optimal.
-/// @param best  objective of the best placement in the file that fits; none: none does [ns]
-/// @throws RunError if that is below the bound: the two are of different problems, or one is wrong
+/// Writes the bound to /problem, and whether the best placement in the file is proven optimal.
+/// @param best  objective of the best placement in the file that fits; none: no placement fits [ns]
+/// @throws RunError if `best` is below the bound: the two belong to different problems, or one is
+///   wrong
 void WriteBound(ResultsFile& file, const LowerBound& bound, std::optional<Nanos> best);
 
 LowerBound ReadBound(const ResultsReader& reader);

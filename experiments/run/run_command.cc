@@ -28,7 +28,7 @@ struct RunOptions : ConfigOptions {
 
 constexpr const char* kResultsFolder = "results";
 
-// In the place of the config's agents and seeds.
+// Settings that replace the config's agents and seeds.
 const std::vector<std::string> kZeroShot = {
     "agents=[{name: graph_policy, label: zero_shot, batches: 4}]",
     "seeds=[0]"};
@@ -47,9 +47,9 @@ fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   return fs::path(kResultsFolder) / (plan.name + zero_shot + NamePart(options.settings) + ".h5");
 }
 
-constexpr int kLabelColumns = 9;  // of "graph    " and the like
+constexpr int kLabelColumns = 9;  // width of "graph    " and similar labels
 
-// Breaks the lines "graph    ..." to fit.
+// Breaks the lines "graph    ..." at the width of the view.
 std::string FitLabelled(const std::string& text, const TextView& view) {
   return WrapLines(text, view.columns, kLabelColumns);
 }
@@ -64,7 +64,7 @@ std::string BudgetText(const RunConfig& config) {
   return fmt::format("{}", fmt::join(limits, " or "));
 }
 
-// The text of --dry-run.
+// Returns the output of --dry-run.
 std::string DryRunText(const Run& run, const fs::path& output) {
   std::string text = HeaderText(run) + "\n";
   for (int i = 0; i < std::ssize(run.tasks); ++i) {
@@ -78,7 +78,8 @@ std::string DryRunText(const Run& run, const fs::path& output) {
                             output.string());
 }
 
-// Over ranks a process may die at any time, and the launcher then kills the others.
+// Interval of checkpoints with ranks: a process may die at any time, and the launcher then kills
+// the others.
 constexpr double kRanksCheckpoint = 10;  // [s]
 
 int RunConfigured(const RunOptions& options, RunRanks* ranks) {

@@ -59,7 +59,7 @@ Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
   return budget;
 }
 
-// The placement file of priority given.
+// Returns the placement file of the priority `given`.
 std::filesystem::path FindIssueOrder(const ConfigNode& root,
                                      const RunPlan& plan,
                                      const std::filesystem::path& beside) {
@@ -96,7 +96,7 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
   return LookBeside(file, beside);
 }
 
-// What is asked for and the processes that there are must go together.
+// Checks that the requested evaluator matches the launched processes.
 void RequireLauncher(const ConfigNode& root, const std::string& evaluator) {
   const int launched = LaunchedRanks();
   if (evaluator == "mpi" && launched == 0) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The config of `emplace run`: one problem, several agents, seeds and a budget. `emplace run
-// --help-config` prints every key with its default, configs/README.md explains them.
+// --help-config` prints every key with its default; configs/README.md explains the keys.
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-/// The YAML file, key by key; Visit() has a sentence on each.
+/// The YAML file, key by key; Visit() describes each key.
 struct RunConfig {
   std::string graph, cluster, split;
   std::string costs = "none";
@@ -35,7 +35,7 @@ struct RunConfig {
   std::int64_t max_evaluations = 0;  // these three are the map `budget`; 0: no limit
   double max_seconds = 30;           // [s]
   std::int64_t max_steps = 0;
-  // The reference code of ICLR 2018 measures ten steps after one discarded; looked up there.
+  // The reference code of ICLR 2018 measures ten steps after one discarded step.
   int steps_per_measurement = 11;
   int jobs = 0;
   int threads = 0;
@@ -45,13 +45,13 @@ struct RunConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// A RunConfig with everything looked up and checked, but for the agents' settings.
+/// A RunConfig with all names resolved and all values checked, except the agents' settings.
 struct RunPlan {
   RunConfig config;
   std::string name;  ///< of the config file, without extension
   std::filesystem::path graph, cluster;
   std::filesystem::path costs;  ///< empty: none
-  SimulatorOptions simulator;   ///< without issue order, which depends on the problem
+  SimulatorOptions simulator;   ///< without the issue order, which depends on the problem
   Priority priority = Priority::kId;
   std::filesystem::path issue_order;  ///< placement file, for Priority::kGiven; else empty
   Objective objective = Objective::kStepTime;
@@ -60,39 +60,40 @@ struct RunPlan {
   std::vector<std::uint64_t> seeds;
   Budget budget;
 
-  /// With `threads` left open: makes searches at a time share the cores, at least one each.
-  /// @param cores  0: those that this process may use
+  /// Divides the cores among concurrent searches, at least one each, unless `threads` is set.
+  /// @param cores  0: all cores that this process may use
   void ShareCores(int searches_at_a_time, int cores = 0);
-  /// With `threads` left open: gives the search so many cores.
+  /// Gives the search this number of cores, unless `threads` is set.
   void UseCores(int cores);
-  /// The config with every key (WriteFields()), as it is stored beside the results.
+  /// Returns the config with every key (WriteFields()), as stored in the results.
   std::string ResolvedYaml() const;
-  /// The config with every key and every setting of the agents, files as absolute paths: the same
-  /// run from any folder.
+  /// Returns the config with every key and every setting of the agents, with absolute paths. It
+  /// describes the same run from any folder.
   std::string FullYaml() const;
-  /// `simulator` with the issue order of a problem: the searched one or the exact one.
+  /// Returns `simulator` with the issue order of a problem: the searched one or the exact one.
   /// @throws InputError as ReadPlacement() does, or if the file has no issue order
   SimulatorOptions SimulatorFor(const Problem& problem) const;
 };
 
 /// Reads a config file.
-/// @param settings  of --set, see ApplySettings()
+/// @param settings  values of --set, see ApplySettings()
 /// @param registry  must outlive the plan
 /// @throws InputError naming file:line:column, key, value, what was expected and the choices
 RunPlan ReadRunPlan(const std::filesystem::path& path,
                     const std::vector<std::string>& settings,
                     const AgentRegistry& registry);
 
-/// The same from a config in memory.
-/// @param name    of the plan
-/// @param beside  folder for relative paths, after the current one
+/// Makes the plan from a config in memory.
+/// @param name    name of the plan
+/// @param beside  folder in which relative paths are looked up after the current folder
 RunPlan MakeRunPlan(const ConfigNode& root,
                     const std::string& name,
                     const std::filesystem::path& beside,
                     const AgentRegistry& registry);
 
-/// A list of seeds: numbers and ranges "first:end" (without the end), or a range alone. A number
-/// alone is refused: in emplace.run() of the Python package it is how many seeds there are.
+/// Reads a list of seeds: numbers and ranges "first:end" (without the end), or a single range. A
+/// single number is refused, because in emplace.run() of the Python package it is the number of
+/// seeds.
 /// @throws InputError for a negative or repeated seed or an empty list
 std::vector<std::uint64_t> ParseSeeds(const ConfigNode& node);
 

@@ -43,7 +43,7 @@ std::vector<SearchTask> ListTasks(const RunPlan& plan) {
   return tasks;
 }
 
-// Settings are validated by the agents themselves: all of them before the first search.
+// Lets the agents validate their settings, all of them before the first search.
 void RequireAgents(const Run& run) {
   for (const AgentSpec& spec : run.plan.agents) {
     spec.entry->make({run.problem.searched, run.plan.seeds[0]}, spec.settings);
@@ -65,13 +65,13 @@ SearchResult SearchTaskOf(const Run& run, const SearchTask& task, const Observer
                       run.ranks != nullptr ? &run.ranks->lockstep : nullptr);
 }
 
-// What other ranks than 0 do of a run.
+// The part of ranks above 0 in a run.
 void SearchAlong(Run& run) {
   ShareEarlier(*run.ranks, run.earlier);
   for (const SearchTask& task : run.tasks) SearchTaskOf(run, task, {});
 }
 
-// Makes all searches, `jobs` at a time. Each is on disk as soon as it has ended.
+// Makes all searches, `jobs` concurrently. Writes each to disk as soon as it ends.
 void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
   const bool quiet = choices.quiet;
   const Cluster& cluster = run.problem.exact->cluster();
@@ -101,7 +101,7 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
         WriteBound(file, run.bounds.proven, FittingTime(is_best ? found : *best));
         file.Commit();
       } catch (...) {
-        unwritable = true;  // spares the searches that have not begun
+        unwritable = true;  // skips the searches that have not begun
         throw;
       }
       written = true;
@@ -159,7 +159,7 @@ void WarnOfNothingLearned(const Run& run) {
   }
 }
 
-// Reads what the results file holds, if the run is to go on from there. @return whether it does
+// Reads the earlier searches if the run is to resume. @return whether it resumes
 bool Resume(Run& run, const RunChoices& choices) {
   if (!choices.resume) return false;
   const fs::path& output = choices.output;
@@ -203,7 +203,7 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {
   run.problem = std::move(problem);
   run.tasks = ListTasks(run.plan);
   if (ranks != nullptr) {
-    run.jobs = 1;  // of all ranks together
+    run.jobs = 1;  // by all ranks together
     run.plan.ShareCores(1, ranks->cores);
   } else {
     run.jobs = run.plan.config.jobs > 0 ? run.plan.config.jobs : NumCores();
@@ -249,7 +249,7 @@ void ExecuteRun(Run& run, const RunChoices& choices) {
   if (resumed) {
     file.SetAttribute("/config", "resumed", CollectProvenance().date);
     for (const char* group : {"/verification", "/stress"}) {
-      file.Remove(group);  // of placements that may no longer be the best
+      file.Remove(group);  // computed for placements that may no longer be the best
     }
   } else {
     WriteRunHeader(file, run.plan, run.problem, run.bounds, CollectProvenance());

@@ -1,7 +1,7 @@
 #pragma once
 
-// A run from its plan to its results file: what `emplace run` and emplace.run() of the Python
-// package do.
+// Executes a run, from its plan to its results file, for `emplace run` and for emplace.run() of the
+// Python package.
 
 #include <filesystem>
 #include <functional>
@@ -11,56 +11,55 @@
 
 namespace emplace {
 
-/// How a run is carried out; nothing here changes a result.
+/// How a run is executed. None of these choices changes a result.
 struct RunChoices {
   std::filesystem::path output;  ///< results file (HDF5)
-  bool resume = false;           ///< continue the run in `output`, if there is one
-  bool force = false;            ///< overwrite it
-  /// The user's options where `output` exists, for the message.
+  bool resume = false;           ///< continue the run in `output` if there is one
+  bool force = false;            ///< overwrite `output`
+  /// Options that the error message offers if `output` exists.
   std::string instead = "--force overwrites it, --resume continues it, -o names another file";
   bool quiet = false;             ///< no progress on stderr
-  double checkpoint_seconds = 0;  ///< between checkpoints of a running search; 0: none [s]
-  /// Observers::watch of every search; threads call it at the same time.
+  double checkpoint_seconds = 0;  ///< least time between checkpoints of a search; 0: none [s]
+  /// Observers::watch of every search; threads call it concurrently.
   std::function<bool(const SearchMoment&)> watch = {};
-  std::filesystem::path policies = {};  ///< folder for what agents learn, LABEL.policy; empty: none
-  std::function<void()> begins = {};    ///< called before the first search, with all else prepared
-  std::function<void()> ends = {};      ///< called after the last, with `output` still locked
+  std::filesystem::path policies = {};  ///< folder for learned policies, LABEL.policy; empty: none
+  std::function<void()> begins = {};    ///< called before the first search, after all preparations
+  std::function<void()> ends = {};      ///< called after the last, while `output` is still locked
 };
 
 /// Loads the problem of a plan.
-/// @param strict  refuses a graph of which there is something to warn
+/// @param strict  refuses a graph that causes warnings
 /// @throws InputError as the readers of the files do
 LoadedProblem LoadProblem(const RunPlan& plan, bool strict = false);
 
-/// Makes ready for searching, and checks that every agent can be made for the problem.
+/// Prepares the searches and checks that every agent can be made for the problem.
 /// @param problem  of the plan
-/// @param jobs     searches at a time; < 0: what the plan says; 0: one per core
-/// @param ranks    that make the run together, each calling this with the same plan, and one search
-///   at a time; nullptr: this process alone
-/// @throws InputError as the agents do; RunError if a launcher started several processes, and there
-///   are no ranks
+/// @param jobs     number of concurrent searches; < 0: as in the plan; 0: one per core
+/// @param ranks    ranks that execute the run together, one search at a time; each calls this with
+///   the same plan. nullptr: this process alone
+/// @throws InputError as the agents do; RunError if a launcher started several processes but
+///   `ranks` is nullptr
 Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs = -1, RunRanks* ranks = nullptr);
 
-/// Checks that an agent of the run learns a policy that can be saved.
-/// @throws InputError naming the agents that do
+/// Checks that at least one agent of the run learns a policy that can be saved.
+/// @throws InputError naming the agents that learn such a policy
 void RequirePolicySource(const Run& run);
 
-/// Makes all searches and writes them; each is on disk as soon as it has ended. Afterwards
-/// Run::results and the proven bound are complete. A stop request (stop_request.h) ends it early.
-/// On other ranks than 0 it only searches along.
-/// @throws InputError if the results to go on from are another run's, or if `output` holds
+/// Makes all searches and writes each to disk as soon as it ends. Afterwards Run::results and the
+/// proven bound are complete. A stop request (stop_request.h) ends the run early. Ranks above 0
+/// only take part in the searches.
+/// @throws InputError if the results to resume belong to another run, or if `output` contains
 ///   something and neither `resume` nor `force` is set; RunError if the file cannot be written
 void ExecuteRun(Run& run, const RunChoices& choices);
 
-/// Writes the best placement over all agents and seeds beside the results, as
-/// <output>.placement.json. To be called by RunChoices::ends, so that no other run writes its own
-/// in between.
-/// @return what to tell about it; empty: no search found any
+/// Writes the best placement over all agents and seeds to <output>.placement.json. Call it in
+/// RunChoices::ends, so that no other run writes its placement before.
+/// @return text for the user; empty if no search found a placement
 std::string WriteBestPlacement(const Run& run,
                                const std::vector<TableRow>& rows,
                                const std::filesystem::path& output);
 
-/// @throws RunError if the user stopped the run, or searches failed
+/// @throws RunError if the user stopped the run, or if searches failed
 void RequireComplete(const Run& run, const std::filesystem::path& output);
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
 #pragma once
 
-// The problem of a run, and whether a results file is of the same one
+// The identity of a run's problem, and the comparison with the problem of a results file
 // (framework/results/FORMAT.md, `/problem`).
 
 #include <string>
@@ -14,30 +14,31 @@
 
 namespace emplace {
 
-/// The id of a problem that is simulated. @param contracted  searches see the graph of the groups
+/// Returns the id of a problem as it is simulated.
+/// @param contracted  the searches see the graph of the groups
 ProblemId IdOf(const Problem& exact, bool contracted, const SimulatorOptions& how);
-/// The same as a run's plan says. @throws InputError as RunPlan::SimulatorFor() does
+/// Returns the id of the problem of a plan. @throws InputError as RunPlan::SimulatorFor() does
 ProblemId IdOf(const RunPlan& plan, const LoadedProblem& problem);
 
-/// Name of the attribute, or key, that holds a part of an id: "id_graph".
+/// Returns the name of the attribute or key that stores a part of an id: "id_graph".
 std::string IdKey(ProblemPart part);
-/// A part in a message: "graph "nmt"", "the costs".
+/// Returns the text for a part in a message: "graph "nmt"", "the costs".
 std::string PartText(ProblemPart part, const Problem& problem);
 
 void WriteProblemId(ResultsFile& file, const ProblemId& id);
-/// @throws InputError if the file does not say it
+/// @throws InputError if the file does not contain the id
 ProblemId ReadProblemId(const ResultsReader& reader);
 
-/// The parts that are others now than in the results, as "another version of graph "nmt", the
-/// costs"; empty if none is.
+/// Lists the parts that differ between the results and now, as "another version of graph "nmt", the
+/// costs"; empty if all are equal.
 /// @param problem  has the id `now`
 std::string DescribeChanges(const ResultsReader& reader,
                             const ProblemId& now,
                             const Problem& problem,
                             ProblemParts parts = kAllParts);
 
-/// Refuses a results file whose graph, cluster or costs have changed since, under the same names.
-/// @param problem  of the files as they are
+/// Checks that graph, cluster and costs of a results file have not changed under the same names.
+/// @param problem  as read from the current files
 /// @throws InputError naming the results file and the parts that differ
 void RequireSameFiles(const std::string& results,
                       const Problem& problem,

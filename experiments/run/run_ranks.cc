@@ -43,7 +43,7 @@ int RunOverRanks(const std::function<int(RunRanks*)>& run) {
   const bool is_first = launched->rank() == 0;
   if (!is_first) {
     SilenceWarnings();
-    StopRequest::CatchSignals();  // rank 0 decides; the launcher sends its signals to all
+    StopRequest::CatchSignals();  // rank 0 decides; the launcher sends its signals to all ranks
     StopRequest::IgnoreRepeats();
   }
   RunRanks ranks(*launched);
@@ -55,8 +55,8 @@ int RunOverRanks(const std::function<int(RunRanks*)>& run) {
   } catch (const std::exception& error) {
     ranks.lockstep.Fail(error.what());
     if (is_first) throw;
-    // Rank 0 tells the error and ends with its code. mpirun kills all when one process has failed:
-    // it might before rank 0 has told.
+    // Rank 0 reports the error and ends with its code. If this rank failed, mpirun would kill all
+    // ranks, perhaps before rank 0 has reported.
     return 0;
   }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// A run over several processes ("ranks"), which mpirun started: each makes every search of the run,
-// and they share the evaluations (framework/search/distributed_evaluator.h). Rank 0 alone reads and
-// writes results, prints, and decides when a search ends.
+// A run over several processes ("ranks") that mpirun started. Every rank makes every search of the
+// run, and the ranks share the evaluations (framework/search/distributed_evaluator.h). Only rank 0
+// reads and writes results, prints, and decides when a search ends.
 
 #include <functional>
 #include <map>
@@ -16,24 +16,25 @@ namespace emplace {
 
 /// The ranks of a run.
 struct RunRanks {
-  /// All ranks make it together. @param communicator  outlives this
+  /// Constructs the object on all ranks together. @param communicator  must outlive this object
   explicit RunRanks(Communicator& communicator);
 
   int size() const { return lockstep.size(); }
   bool is_first() const { return lockstep.rank() == 0; }
 
-  int cores;  ///< for each rank on this machine (CoresPerRank())
+  int cores;  ///< cores of each rank on this machine (CoresPerRank())
   Lockstep lockstep;
 };
 
-/// Gives all ranks the searches that rank 0 goes on from. @param earlier  of rank 0
+/// Sends the searches that rank 0 resumes to all ranks. @param earlier  the searches on rank 0
 void ShareEarlier(RunRanks& ranks, std::map<std::string, SearchResult>& earlier);
 
-/// Calls `run` with the ranks that a launcher started, or with nullptr if this process is alone. On
-/// other ranks than 0 nothing is told: an error ends rank 0 as well, which tells it.
-/// @param run  of the ranks; returns the exit code of the program
-/// @return that of `run`; on other ranks 0 for an exception, since rank 0 ends with its code
-/// @throws what `run` does, on rank 0; RunError as JoinLaunchedRanks()
+/// Calls `run` with the ranks that a launcher started, or with nullptr if this process is alone.
+/// Ranks above 0 report nothing: an error ends rank 0 as well, and rank 0 reports it.
+/// @param run  run of the ranks; returns the exit code of the program
+/// @return the code of `run`; 0 after an exception on ranks above 0, because rank 0 ends with its
+///   code
+/// @throws the exceptions of `run` on rank 0; RunError as JoinLaunchedRanks()
 int RunOverRanks(const std::function<int(RunRanks*)>& run);
 
 }  // namespace emplace

@@ -18,7 +18,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// The file that the results name, or the one named instead. @param option  "--graph"
+// Returns the file named in the results, or the file named instead. @param option  "--graph"
 fs::path Locate(const ResultsReader& reader,
                 const std::string& results,
                 const Menu& menu,
@@ -88,7 +88,7 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader, const EarlierRun& 
   std::vector<Found> found;
   for (const std::string& label : reader.Children("/agents")) {
     const std::string best = "/agents/" + label + "/best", where = reader.name() + ": " + best;
-    if (!reader.Has(best)) continue;  // a search that failed, or was stopped at once
+    if (!reader.Has(best)) continue;  // the search failed, or was stopped at once
     const auto placement = ReadRecord<PlacementRecord>(reader, best);
     const auto outcome = ReadRecord<OutcomeRecord>(reader, best + "/outcome");
     Found next{
@@ -267,7 +267,7 @@ SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched) {
         run.priority == Priority::kSearched && EntryOf(run.semantics).has_issue_order;
     return how;
   }
-  // The smaller graph has an order of its own.
+  // The contracted graph has its own order.
   return WithPriority(how, run.priority, searched);
 }
 

@@ -79,9 +79,9 @@ std::vector<TableRow> MakeRows(const Run& run) {
 
 namespace {
 
-// The interval of the best; then which differences the costs resolve, and who is nearer to the best
-// than that. Empty without held-out placements. Overlapping intervals make no two placements equal:
-// both are off alike.
+// Returns the interval of the best step time, the least difference that the costs resolve, and the
+// agents whose difference from the best is smaller. Empty without held-out placements. Overlapping
+// intervals do not make two placements equal: both have similar errors.
 std::string IntervalText(const Run& run, const TableRow& row, Nanos best) {
   const StepInterval step = IntervalOfRun(run.plan, run.problem);
   const auto time = static_cast<double>(best);

@@ -1,6 +1,6 @@
 #pragma once
 
-// One run of `emplace run`, and what it prints: text for people, JSON for programs.
+// One run of `emplace run` and its output: text for people, JSON for programs.
 
 #include <filesystem>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace emplace {
 
-/// One search to be made.
+/// A search of the run.
 struct SearchTask {
   int agent = 0;  ///< index into RunPlan::agents
   std::uint64_t seed = 0;
@@ -25,35 +25,36 @@ struct SearchTask {
 struct Run {
   RunPlan plan;
   LoadedProblem problem;
-  SimulatorOptions searched, exact;  ///< how the two problems are simulated
-  ProblemBounds bounds;              ///< `proven` grows with what agents prove
+  SimulatorOptions searched, exact;  ///< options of the simulations of the two problems
+  ProblemBounds bounds;              ///< `proven` rises with the bounds that agents prove
   TableScale scale;
   std::vector<SearchTask> tasks;
-  int jobs = 1;                       ///< searches at a time
-  RunRanks* ranks = nullptr;          ///< that make it together; nullptr: this process alone
-  EarlierSearches earlier;            ///< of a resumed run: what to go on from
+  int jobs = 1;               ///< concurrent searches
+  RunRanks* ranks = nullptr;  ///< ranks that execute the run together; nullptr: this process alone
+  EarlierSearches earlier;    ///< of a resumed run: the searches to resume
   std::vector<SearchResult> results;  ///< [tasks]
 };
 
-/// What is searched, a line each: graph, cluster, model, bounds, the best single device; and how
-/// much a resumed run goes on from.
+/// Describes the problem, a line each: graph, cluster, model, bounds, the best single device; and
+/// for a resumed run the number of searches that it resumes.
 std::string HeaderText(const Run& run);
 
-/// What a search found, in a few words: "41.30 ms", "OOM (missing ...)", "failed: ..." or "nothing
-/// evaluated".
+/// Returns the result of a search in a few words: "41.30 ms", "OOM (missing ...)", "failed: ..." or
+/// "nothing evaluated".
 std::string ShortOutcome(const SearchResult& result, const Cluster& cluster);
 
-/// The table of the run: one row per agent, the best first.
+/// Returns the rows of the run's table: one per agent, the best first.
 std::vector<TableRow> MakeRows(const Run& run);
 
-/// The best placement: its step time, how far it may be from the optimum, if the costs have
-/// held-out placements the interval of its measured time and the agents that are nearer to it than
-/// these costs resolve, where the costs of its ops come from, its file, and, if the search was on a
-/// contracted problem, its step time op by op.
-/// @param row        whose best it is   @param placement  the file that it was written to
+/// Describes the best placement: its step time, its gap to the bound, the sources of its ops' costs
+/// and its file. With held-out placements in the costs it adds the interval of the measured time
+/// and the agents whose results differ from the best by less than the costs can resolve. For a
+/// contracted problem it adds the step time op by op.
+/// @param row        row of the agent that found it
+/// @param placement  file of the placement
 std::string BestText(const Run& run, const TableRow& row, const std::filesystem::path& placement);
 
-/// Problem and rows as one JSON object.
+/// Returns problem and rows as one JSON object.
 std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows);
 
 }  // namespace emplace

@@ -87,7 +87,7 @@ void WriteSearch(ResultsFile& file,
                  int steps_per_measurement,
                  const SearchResult& result) {
   const std::string group = "/agents/" + result.label;
-  file.Remove(group);  // what an earlier part of this search left
+  file.Remove(group);  // left by an earlier part of this search
   SearchRecord search{.algorithm = spec.entry->name,
                       .agent = spec.label,
                       .settings = spec.entry->resolve_settings(spec.settings),

@@ -1,6 +1,6 @@
 #pragma once
 
-// The results of a run in HDF5, laid out as framework/results/FORMAT.md tells.
+// The results of a run in HDF5, with the layout of framework/results/FORMAT.md.
 
 #include <optional>
 
@@ -14,33 +14,33 @@
 
 namespace emplace {
 
-/// Writes /config and /problem: what is known before the first search.
+/// Writes /config and /problem: everything that is known before the first search.
 void WriteRunHeader(ResultsFile& file,
                     const RunPlan& plan,
                     const LoadedProblem& problem,
                     const ProblemBounds& bounds,
                     const Provenance& provenance);
 
-/// Writes the baseline of speed-ups into /problem; nothing where there is none.
+/// Writes the baseline of speed-ups to /problem; writes nothing if there is none.
 void WriteBestSingleDevice(ResultsFile& file, const std::optional<SingleDevice>& best);
 
-/// Reads it; none as well from a file of an earlier program, which does not say it.
+/// Reads the baseline; none if the file does not contain it, as those of earlier programs.
 std::optional<SingleDevice> ReadBestSingleDevice(const ResultsReader& reader);
 
-/// Writes /agents/<label> in the place of what an earlier part of the same search left there. With
-/// a contracted problem best/placement is per op of the original graph, and best/outcome is what
-/// the search saw of the contracted one.
+/// Writes /agents/<label> and replaces the group of an earlier part of the same search. For a
+/// contracted problem best/placement is per op of the original graph, and best/outcome is the
+/// outcome of the contracted problem in the search.
 void WriteSearch(ResultsFile& file,
                  const LoadedProblem& problem,
                  const AgentSpec& spec,
                  int steps_per_measurement,
                  const SearchResult& result);
 
-/// The interval of the step times that the run simulates. Held-out placements tell it of step times
-/// of the whole graph; for periods and contracted graphs it has no bounds.
+/// Returns the interval of the step times that the run simulates. Held-out placements measure step
+/// times of the whole graph only; for periods and contracted graphs the interval has no bounds.
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem);
 
-/// Shares of the time of a placement's ops by the source of their costs, in the exact problem.
+/// Returns the shares of a placement's op time by the source of the costs, in the exact problem.
 RungShares SharesOf(const LoadedProblem& problem, const Placement& placement);
 
 }  // namespace emplace

@@ -17,13 +17,14 @@
 namespace emplace {
 namespace {
 
-// A value as one line; a list as "heft, random".
+// Returns a value as one line; a list as "heft, random".
 std::string OneLine(const ConfigNode& node) {
   const std::string text = std::regex_replace(node.Dump(), std::regex("^- |\\s+$"), "");
   return std::regex_replace(text, std::regex("\n *(- )?"), ", ");
 }
 
-// The first key of two maps that differs, as "budget.steps (3 there, 4 now)"; or empty.
+// Returns the first key that differs between two maps, as "budget.steps (3 there, 4 now)"; or
+// empty.
 std::string FirstDifference(const ConfigNode& before, const ConfigNode& now) {
   for (const std::string& key : now.Keys()) {
     if (ChangesNoResult(key)) continue;
@@ -40,7 +41,7 @@ std::string FirstDifference(const ConfigNode& before, const ConfigNode& now) {
   return "";
 }
 
-// @param label  of the search   @return a result with status failed if there is nothing to resume
+// Reads the search with this label. @return a result with status kFailed if it cannot be resumed
 SearchResult ReadSearch(const ResultsReader& reader,
                         const std::string& label,
                         const LoadedProblem& problem) {
@@ -78,7 +79,7 @@ SearchResult ReadSearch(const ResultsReader& reader,
   return result;
 }
 
-// Refuses a checkpoint that the agent cannot load, before anything is written.
+// Checks that the agent can load the checkpoint, before anything is written.
 void RequireLoadable(const AgentSpec& spec,
                      const LoadedProblem& problem,
                      const SearchResult& result,
@@ -150,7 +151,7 @@ SearchResult MakeOrResume(const RunPlan& plan,
   const auto found = searches.find(SearchLabel(spec, seed));
   const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
   if (earlier != nullptr && earlier->checkpoint.empty()) return *earlier;
-  std::optional<SearchResult> last;  // checkpoint
+  std::optional<SearchResult> last;  // last checkpoint
   std::exception_ptr unwritable;
   const auto write = observers.write;
   if (write) {
@@ -175,7 +176,7 @@ SearchResult MakeOrResume(const RunPlan& plan,
                                   lockstep);
   if (unwritable) std::rethrow_exception(unwritable);
   if (result.status == SearchStatus::kNotBegun) return result;
-  // A search that was cut within a step has less to go on from than its last checkpoint.
+  // A search that was stopped within a step cannot resume later than at its last checkpoint.
   const bool is_cut = result.status == SearchStatus::kStopped && last &&
                       (result.checkpoint.empty() || result.steps < last->steps);
   if (is_cut) return *std::move(last);

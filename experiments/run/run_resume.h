@@ -1,7 +1,6 @@
 #pragma once
 
-// What --resume goes on from: the searches of a run that was stopped or killed, read back from its
-// results file.
+// Reads the searches of a stopped or killed run from its results file, for --resume.
 
 #include <filesystem>
 #include <map>
@@ -13,10 +12,10 @@
 
 namespace emplace {
 
-/// Results go on only under the settings that they were made with; the keys `jobs`, `threads`,
-/// `output`, `gpu` and `evaluator` may differ, as no result depends on them.
+/// Checks that a run is resumed with the settings of its results. The keys `jobs`, `threads`,
+/// `output`, `gpu` and `evaluator` may differ, because no result depends on them.
 /// @param before, now  the settings as YAML
-/// @param what         what they are, for the message: "config", "setting of seq2seq"
+/// @param what         name of the settings in the message: "config", "setting of seq2seq"
 /// @param name         of the results file
 /// @throws InputError naming the first key that differs, with both values
 void RequireSameSettings(const std::string& before,
@@ -24,25 +23,24 @@ void RequireSameSettings(const std::string& before,
                          const std::string& what,
                          const std::string& name);
 
-/// Searches by label (SearchLabel()). Those that ended (finished, or budget used up) are complete;
-/// those that were stopped have a checkpoint. Failed ones and those cut within a step are left out:
-/// they begin anew.
+/// Searches by label (SearchLabel()). Searches that ended (finished, or budget used up) are
+/// complete; stopped searches have a checkpoint. Searches that failed or were stopped within a step
+/// are left out: they start from scratch.
 using EarlierSearches = std::map<std::string, SearchResult>;
 
-/// Reads the searches of `plan` that a results file holds. The plan must be the one that the
-/// results were made with, and so must the files behind its names, so that both parts together are
-/// what one uninterrupted run would have been.
-/// @throws InputError naming the results and the first key that differs, with both values; or what
+/// Reads the searches of `plan` from a results file. The plan and the files that it names must be
+/// those of the results, so that both parts together equal one uninterrupted run.
+/// @throws InputError naming the results and the first key that differs, with both values; or the
 ///   parts of the problem that differ; or a checkpoint that its agent refuses
 EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                                     const RunPlan& plan,
                                     const LoadedProblem& problem);
 
-/// Makes a search of a run, or what is left of it. One that is complete is returned as it is; of
-/// one that was stopped within a step the last checkpoint is returned, if there is any.
+/// Makes a search of a run, or the rest of it. A complete search is returned unchanged. For a
+/// search that is stopped within a step the last checkpoint is returned, if there is one.
 /// @param searches   of the run's earlier parts
-/// @param observers  `write` gets the result as well, unless it has got it before; what it throws
-///   ends the search and is thrown on, so that the last checkpoint stays
+/// @param observers  `write` also gets the final result, unless it already got it. An exception of
+///   `write` ends the search and is rethrown, so that the last checkpoint stays
 /// @param lockstep   as for RunSearch()
 SearchResult MakeOrResume(const RunPlan& plan,
                           const AgentSpec& spec,

@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-/// The column's unit: GiB, or a smaller one where the largest peak would show as 0.0x.
+/// The unit of the memory column: GiB, or a smaller unit if the largest peak would read 0.0x.
 struct MemoryUnit {
   const char* name;
   double bytes;
@@ -47,7 +47,7 @@ std::string RangeCell(const TableRow& row) {
   return fmt::format("{} .. {}", FormatTime(*row.least), FormatTime(*row.most));
 }
 
-// Peaks of the best placement in device order; only the largest when there are many devices.
+// Returns the peaks of the best placement in device order; only the largest for many devices.
 std::string PeakCell(const TableRow& row, const MemoryUnit& unit) {
   if (!row.best) return "-";
   const std::vector<DeviceOutcome>& devices = row.best->outcome.devices;
@@ -81,9 +81,9 @@ std::string GapCell(const std::optional<double>& gap) {
 
 /// A column of the table.
 struct ShownColumn {
-  const char* omitted;             ///< its name in the line below the table, where it is left out
-  int rank;                        ///< columns of the greatest rank are left out first; 0: never
-  std::vector<std::string> cells;  ///< the head, then one for each row
+  const char* omitted;             ///< its name in the line below the table if it is omitted
+  int rank;                        ///< columns of the highest rank are omitted first; 0: never
+  std::vector<std::string> cells;  ///< the header, then one for each row
 };
 
 std::vector<std::vector<std::string>> RowsOf(const std::vector<ShownColumn>& columns) {
@@ -100,7 +100,7 @@ int WidthOf(const ShownColumn& column) {
   return width;
 }
 
-constexpr int kBetweenColumns = 2;  // FormatColumns()
+constexpr int kBetweenColumns = 2;  // as in FormatColumns()
 
 int WidthOf(const std::vector<ShownColumn>& columns) {
   int width = -kBetweenColumns;
@@ -108,7 +108,7 @@ int WidthOf(const std::vector<ShownColumn>& columns) {
   return width;
 }
 
-// Leaves columns out until the others fit. @return names of those left out
+// Omits columns until the others fit. @return names of the omitted columns
 std::vector<std::string> LeaveOut(std::vector<ShownColumn>& columns, int width) {
   std::vector<std::string> names;
   while (width > 0 && WidthOf(columns) > width) {
@@ -120,14 +120,14 @@ std::vector<std::string> LeaveOut(std::vector<ShownColumn>& columns, int width) 
   return names;
 }
 
-// Where the character of this index begins. [B]
+// Returns the offset of the character with this index. [B]
 size_t ByteOf(const std::string& text, int character) {
   size_t byte = 0;
   while (byte < text.size() && TextWidth(text.substr(0, byte + 1)) <= character) ++byte;
   return byte;
 }
 
-// The beginning and the end of a label, in all `width` columns.
+// Shortens a label in the middle to `width` columns.
 std::string CutLabel(const std::string& label, int width) {
   const int length = TextWidth(label);
   if (length <= width) return label;
@@ -135,7 +135,7 @@ std::string CutLabel(const std::string& label, int width) {
   return label.substr(0, ByteOf(label, head)) + "..." + label.substr(ByteOf(label, length - tail));
 }
 
-// Cuts the cells of the first column so that the table fits, but keeps a dozen characters.
+// Shortens the cells of the first column so that the table fits, to no less than 12 characters.
 void CutLabels(std::vector<ShownColumn>& columns, int width) {
   constexpr int kLeast = 12;
   if (width == 0) return;
@@ -145,7 +145,7 @@ void CutLabels(std::vector<ShownColumn>& columns, int width) {
   for (std::string& cell : columns[0].cells) cell = CutLabel(cell, label);
 }
 
-// The line below the table: the number of seeds, and the columns that were left out.
+// Returns the line below the table: the number of seeds and the omitted columns.
 std::string TableNote(const std::vector<TableRow>& rows, const std::vector<std::string>& left_out) {
   std::vector<std::string> parts;
   const auto [least, most] = std::ranges::minmax_element(rows, {}, &TableRow::runs);
@@ -160,7 +160,7 @@ std::string TableNote(const std::vector<TableRow>& rows, const std::vector<std::
   return parts.empty() ? "" : fmt::format("{}\n", fmt::join(parts, "; "));
 }
 
-// The lines on an agent's seeds that did not fit or failed.
+// Returns the lines on an agent's seeds that did not fit or failed.
 std::string SeedsNote(const TableRow& row, const Cluster& cluster) {
   std::string text;
   if (!row.median && row.best) {
@@ -354,7 +354,7 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
 }
 
 std::string FormatShares(const RungShares& shares) {
-  constexpr double kShown = 5e-4;  // less would show as 0.0 %
+  constexpr double kShown = 5e-4;  // smaller shares would read 0.0 %
   std::vector<std::string> parts;
   for (int rung = 0; rung < kNumRungs; ++rung) {
     if (shares[rung] < kShown) continue;

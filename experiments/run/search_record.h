@@ -15,7 +15,7 @@
 
 namespace emplace {
 
-/// The best placement's outcome. Times in [ns], sizes in [B].
+/// The outcome of the best placement. Times in [ns], sizes in [B].
 struct OutcomeRecord {
   Nanos step_time = 0;
   bool feasible = false;
@@ -25,17 +25,18 @@ struct OutcomeRecord {
 
   OutcomeRecord() = default;
   OutcomeRecord(const MeteredEvaluator::Best& best, const RungShares& shares);
-  /// Step time, feasible and devices. @param where  file and group, for messages
-  /// @throws InputError if these are not `num_devices`
+  /// Returns the outcome with step time, feasibility and devices.
+  /// @param where  file and group, for messages
+  /// @throws InputError if the number of devices is not `num_devices`
   Outcome ToOutcome(int num_devices, const std::string& where) const;
   void Visit(RecordVisitor& v);
 };
 
-/// A search but for its lists: all that tables and reports show of it.
+/// A search without its lists: the fields that tables and reports show.
 struct SearchRecord {
   std::string algorithm;  ///< registered name of the agent
   std::string agent;      ///< its label in the config
-  std::string settings;   ///< resolved, YAML
+  std::string settings;   ///< all settings, YAML
   bool uses_seed = false;
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0, steps = 0;
@@ -54,10 +55,11 @@ struct PlacementRecord {
   std::vector<std::int64_t> placement;
   std::optional<std::vector<std::int64_t>> issue_order;
 
-  /// The devices of all ops. @param where  file and group, for messages
-  /// @throws InputError if they are not of so many ops, or not below `num_devices`
+  /// Returns the devices of all ops. @param where  file and group, for messages
+  /// @throws InputError if their number is not `num_ops`, or a device is not below `num_devices`
   std::vector<DeviceIndex> Devices(int num_ops, int num_devices, const std::string& where) const;
-  /// Empty without one. @throws InputError if it is not an order of the graph's ops
+  /// Returns the issue order; empty if there is none.
+  /// @throws InputError if it is not an order of the graph's ops
   std::vector<int> IssueOrder(const Graph& graph, const std::string& where) const;
   void Visit(RecordVisitor& v);
 };
@@ -78,14 +80,14 @@ struct EvaluationsRecord {
   void Visit(RecordVisitor& v);
 };
 
-/// Also of a training.
+/// The updates of a search or of a training.
 struct UpdatesRecord {
   UpdateTable updates;
 
   void Visit(RecordVisitor& v);
 };
 
-/// All of them.
+/// All lists of a search.
 struct SearchLists : EvaluationsRecord, UpdatesRecord {
   std::optional<PlacementRecord> best;
   LongText checkpoint;
@@ -93,13 +95,13 @@ struct SearchLists : EvaluationsRecord, UpdatesRecord {
   void Visit(RecordVisitor& v);
 };
 
-/// The ids of a dataset as an order. @param where  file and dataset, for messages
+/// Returns the ids of a dataset as an order. @param where  file and dataset, for messages
 /// @throws InputError if it is not an order of the graph's ops
 std::vector<int> AsIssueOrder(const std::vector<std::int64_t>& ops,
                               const Graph& graph,
                               const std::string& where);
 
-/// Shares of the time of a placement's ops by the source of their costs, as `rung_measured`, ...
+/// Visits the shares of a placement's op time by the source of the costs, as `rung_measured`, ...
 void VisitShares(RecordVisitor& v, RungShares& shares);
 
 }  // namespace emplace

@@ -37,7 +37,7 @@ std::string Saved(Agent& agent) {
   return saved.str();
 }
 
-// The policy of an agent that learned one, with its settings; empty: it did not.
+// Returns the policy of a learning agent with its settings; empty if it learned none.
 std::string LearnedPolicy(Agent& agent, const AgentSpec& spec) {
   auto* source = dynamic_cast<PolicySource*>(&agent);
   if (source == nullptr || !source->learns_policy()) return "";
@@ -46,7 +46,7 @@ std::string LearnedPolicy(Agent& agent, const AgentSpec& spec) {
   return PolicyFileText(policy.str(), spec.entry->resolve_settings(spec.settings));
 }
 
-// Puts what was found until now into `result`.
+// Copies the current results of the search to `result`.
 void Collect(const Agent* agent, const MeteredEvaluator& evaluator, SearchResult& result) {
   result.seconds = evaluator.seconds();
   result.best = evaluator.best();
@@ -69,7 +69,7 @@ SearchMoment MomentOf(const UpdateTable* updates,
   return moment;
 }
 
-// Calls the observers, and makes a checkpoint whenever it is time for one.
+// Calls the observers and makes checkpoints when they are due.
 class Observed {
  public:
   explicit Observed(const Observers& observers) : observers_(observers) {}
@@ -96,10 +96,10 @@ class Observed {
   Clock::time_point last_ = Clock::now();
 };
 
-// Lets the agent search and counts the steps that ended. What an agent proves holds in the issue
-// order at hand, and so nothing where searches may choose `any_order`. Of several ranks only rank 0
-// heeds stops and seconds, and only it has observers. Returns why the search ended; exceptions of
-// the agent and the evaluator pass through.
+// Lets the agent search and counts the completed steps. An agent's bound holds for the given issue
+// order; it is ignored if searches may choose `any_order`. With several ranks only rank 0 observes
+// stops and seconds and has observers. Returns why the search ended; exceptions of the agent and
+// the evaluator propagate.
 SearchStatus Search(Agent& agent,
                     MeteredEvaluator& evaluator,
                     DistributedEvaluator* distributed,
@@ -127,7 +127,7 @@ SearchStatus Search(Agent& agent,
   }
 }
 
-// RunSearch() once it is sure that there is a search. @param result  has label and seed
+// Makes the search of RunSearch() after its initial checks. @param result  has label and seed
 SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
                         const SimulatorOptions& simulator,
                         const AgentSpec& spec,
@@ -173,14 +173,14 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
     if (result.status == SearchStatus::kStopped) {
       result.checkpoint = Saved(*agent);
     } else if (result.status == SearchStatus::kBudget && StopRequest::urgent()) {
-      if (earlier != nullptr) return *earlier;  // the last checkpoint: part of a step cannot go on
+      if (earlier != nullptr) return *earlier;  // last checkpoint: a partial step cannot resume
       result.status = SearchStatus::kStopped;
     }
     if (observers.save_policy && result.status != SearchStatus::kStopped) {
       const std::string policy = LearnedPolicy(*agent, spec);
       if (!policy.empty()) observers.save_policy(policy);
     }
-  } catch (const Interrupted&) {  // within a step: the last checkpoint, too
+  } catch (const Interrupted&) {  // within a step: also the last checkpoint
     if (earlier != nullptr) return *earlier;
     result.status = SearchStatus::kStopped;
   } catch (const std::exception& error) {
@@ -203,7 +203,7 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
   return result;
 }
 
-// What all ranks must agree upon before they search.
+// Returns a checksum of the inputs that all ranks must share before they search.
 std::uint64_t ChecksumOf(const ProblemId& problem,
                          const AgentSpec& spec,
                          const Budget& budget,
@@ -331,7 +331,7 @@ std::optional<SingleDevice> BestSingleDevice(std::shared_ptr<const Problem> prob
                                              const SimulatorOptions& simulator) {
   const Cluster& cluster = problem->cluster();
   std::vector<int> label = DevicesOfEqualCosts(problem->costs());
-  for (int d = 0; d < cluster.num_devices(); ++d) {  // groups that may not run there go elsewhere
+  for (int d = 0; d < cluster.num_devices(); ++d) {  // groups not allowed on d go elsewhere
     if (cluster.kind_of(d).device_class == DeviceClass::kGpu) label[d] += cluster.num_devices();
   }
   const std::vector<int> first = InterchangeableDevices(cluster, label);

@@ -1,6 +1,6 @@
 #pragma once
 
-// One agent with one seed against one problem.
+// One search: an agent with a seed on a problem.
 
 #include <cstdint>
 #include <functional>
@@ -20,48 +20,50 @@ namespace emplace {
 enum class SearchStatus : std::uint8_t {
   kFinished,  ///< the agent had nothing more to do
   kBudget,    ///< the budget ended the search
-  kStopped,   ///< the user ended it (StopRequest), or who watches it (Observers::watch)
-  kNotBegun,  ///< the user ended the run before it began; no results file holds such a search
+  kStopped,   ///< the user (StopRequest) or an observer (Observers::watch) ended it
+  kNotBegun,  ///< the user ended the run before the search began; no results file contains such a
+              ///< search
   kFailed,    ///< an exception ended it
 };
 std::string_view ToString(SearchStatus status);
-/// How far the search has come of which results say this status.
+/// Returns the progress of a search whose results have this status.
 RunProgress ProgressOf(std::string_view status);
 
-/// What a search found, and all that it needs to go on.
+/// The results of a search, and the state from which it can resume.
 struct SearchResult {
   std::string label;  ///< SearchLabel()
   std::uint64_t seed = 0;
   SearchStatus status = SearchStatus::kStopped;
-  std::string error;                           ///< of a failed one
-  std::optional<MeteredEvaluator::Best> best;  ///< of all evaluations; also if the search failed
+  std::string error;                           ///< if the search failed
+  std::optional<MeteredEvaluator::Best> best;  ///< over all evaluations; also if the search failed
   std::vector<EvaluationRecord> records;       ///< one per evaluation, in order
   UpdateTable updates;                         ///< without columns if the agent does not learn
-  std::int64_t steps = 0;                      ///< of the agent, those that ended
-  Nanos bound = 0;                             ///< Agent::bound() after the last of them [ns]
-  double seconds = 0;                          ///< over all parts of a resumed search [s]
-  std::string checkpoint;                      ///< saved agent, if stopped between two steps
+  std::int64_t steps = 0;                      ///< completed steps of the agent
+  Nanos bound = 0;         ///< Agent::bound() after the last completed step [ns]
+  double seconds = 0;      ///< over all parts of a resumed search [s]
+  std::string checkpoint;  ///< saved agent, if the search stopped between two steps
 };
 
-/// Write and read a result but for its updates, which are part of the checkpoint, for another rank
-/// of the run (framework/base/raw_stream.h).
+/// Write and read a result for another rank of the run (framework/base/raw_stream.h). The updates
+/// are left out: they are part of the checkpoint.
 void WriteRawResult(std::ostream& out, const SearchResult& result);
 SearchResult ReadRawResult(std::istream& in);
 
-/// Step time of the best placement if it fits. [ns]
+/// Returns the step time of the best placement if it fits. [ns]
 std::optional<Nanos> FittingTime(const SearchResult& result);
 
-/// Whether the budget ended the search of an agent that learns before its second update. Some
-/// learners make the first one from the last evaluations of a small budget, and then nothing is
-/// evaluated by what it changed.
+/// Returns whether the budget ended the search of a learning agent before its second update. Some
+/// learners make their first update from the last evaluations of a small budget; no evaluation then
+/// benefits from it.
 bool LearnedNothing(const SearchResult& result);
 
-/// How long the evaluations would have taken on the hardware: the sum of their step times, times
-/// the steps of one measurement. A placement that does not fit counts nothing: it fails before its
-/// first step ends. [s]
+/// Returns the time of the evaluations on the hardware: the sum of their step times, times the
+/// steps of one measurement. A placement that does not fit counts as 0: it fails before its first
+/// step ends. [s]
 double HardwareSeconds(const std::vector<EvaluationRecord>& records, int steps_per_measurement);
 
-/// What a search is called in results: "hill_climb.seed2"; without the seed if the agent uses none.
+/// Returns the name of a search in results: "hill_climb.seed2", or without the seed if the agent
+/// uses none.
 std::string SearchLabel(const AgentSpec& spec, std::uint64_t seed);
 
 /// State of a search between two of its steps, or after its end.
@@ -72,38 +74,39 @@ struct SearchMoment {
   double seconds = 0;                    ///< as SearchResult::seconds [s]
   std::optional<Nanos> step_time;        ///< of the best placement so far that fits [ns]
   Nanos bound = 0;                       ///< as SearchResult::bound [ns]
-  const UpdateTable* updates = nullptr;  ///< Agent::updates(); valid within the call alone
+  const UpdateTable* updates = nullptr;  ///< Agent::updates(); valid only during the call
   std::optional<SearchStatus> ended;     ///< empty while the search runs
 };
 
-/// Who is called while a search runs.
+/// Callbacks during a search.
 struct Observers {
-  double every_seconds = 0;  ///< at least so long between two checkpoints [s]
-  /// Takes a checkpoint between two steps: the result so far, from which the search can resume.
-  /// Empty: none are made.
+  double every_seconds = 0;  ///< least time between two checkpoints [s]
+  /// Gets a checkpoint between two steps: the result so far, from which the search can resume.
+  /// Empty: no checkpoints are made.
   std::function<void(const SearchResult&)> write = {};
-  /// Called before every step but the first, and after the end. Returns whether the search
-  /// continues; false stops it, as a request to stop does. Empty: not called.
+  /// Called before every step except the first, and after the end. Returns whether the search
+  /// continues; false stops it as a stop request does. Empty: not called.
   std::function<bool(const SearchMoment&)> watch = {};
   /// Gets the text of a policy file when the search of an agent that learns a policy
-  /// (agents/shared/policy_file.h) has ended; not if it was stopped. Empty: none is made.
+  /// (agents/shared/policy_file.h) has ended; not called if the search was stopped. Empty: no text
+  /// is made.
   std::function<void(const std::string&)> save_policy = {};
 };
 
-/// Makes the agent and lets it search until it has finished, the budget is used up or a stop is
-/// requested, by the user or an observer. A stop requested before gives `earlier`, or a result with
-/// status kNotBegun. An exception of the agent or the evaluator is not thrown on: it gives a result
-/// with status kFailed.
-/// @param problem      what the agent sees
+/// Makes the agent and lets it search until it finishes, the budget is used up, or the user or an
+/// observer requests a stop. If a stop was requested before the call, returns `earlier`, or a
+/// result with status kNotBegun. Exceptions of the agent or the evaluator are not rethrown: the
+/// result has status kFailed.
+/// @param problem      problem that the agent sees
 /// @param simulator    options of the simulator that evaluates its placements
-/// @param earlier      a stopped search with a checkpoint, to go on from; the result is both parts
-///   as one. nullptr: a new search
-/// @param observers    change nothing in the search, but for its seconds; if a call throws, the
-///   search fails
-/// @param gpu          that simulates (MakeGpuSimulator()); -1: none
+/// @param earlier      a stopped search with a checkpoint to resume; the result covers both parts.
+///   nullptr: a new search
+/// @param observers    they change nothing in the search except its seconds; an exception of an
+///   observer fails the search
+/// @param gpu          GPU that simulates (MakeGpuSimulator()); -1: none
 /// @param lockstep     of the ranks that make this search together, each with the same arguments;
-///   nullptr: this process alone. Rank 0's result counts: it alone heeds requests to stop, seconds
-///   and `observers`. What breaks the meetings of the ranks is thrown (RunError)
+///   nullptr: this process alone. Rank 0's result counts: only rank 0 observes stop requests,
+///   seconds and `observers`. Errors of the communication between the ranks are thrown (RunError)
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const SimulatorOptions& simulator,
                        const AgentSpec& spec,
@@ -114,16 +117,16 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        int gpu = -1,
                        Lockstep* lockstep = nullptr);
 
-/// A device with the step time of all groups that may run there on it, the others where
-/// SingleDevicePlacement() puts them (agents/single_device/single_device.h).
+/// The step time if all groups that may run on a device are placed on it, and the others as by
+/// SingleDevicePlacement() (agents/single_device/single_device.h).
 struct SingleDevice {
-  std::string device;   ///< its name in the cluster
+  std::string device;   ///< name of the device in the cluster
   Nanos step_time = 0;  ///< the problem's objective [ns]
 };
 
-/// Simulates every device of the cluster as the single one, of interchangeable devices the first.
-/// Returns the one with the shortest step time among those whose placement fits into memory, of
-/// equals the first: the baseline of every speed-up. None if no placement fits.
+/// Simulates every device of the cluster as the single one; of interchangeable devices only the
+/// first. Returns the first device with the shortest step time among those whose placement fits
+/// into memory: the baseline of every speed-up. None if no placement fits.
 /// @throws InputError as MakeSimulator() does
 std::optional<SingleDevice> BestSingleDevice(std::shared_ptr<const Problem> problem,
                                              const SimulatorOptions& simulator);
