@@ -17,7 +17,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// The file as text: tens of thousands of runs are read as YAML only where they are asked for.
+// The file as text. There may be tens of thousands of runs, so only the requested ones are parsed.
 struct FrozenText {
   std::string name;                    // of the file
   std::string head;                    // configs, problems, agents
@@ -78,7 +78,7 @@ int FindAgent(const RunPlan& plan, const ConfigNode& label) {
   label.Fail("is no agent of the run's config");
 }
 
-// The files that a worker finds must be those that the sweep was frozen with.
+// Checks that the files of a worker are those that the sweep was frozen with.
 void RequireFrozenProblem(const ConfigNode& then, const ProblemId& now, const Problem& problem) {
   for (const ProblemPart part : kAllParts) {
     const ConfigNode frozen = then.At(IdKey(part));
@@ -139,7 +139,7 @@ Sweep ReadFrozenSweep(const fs::path& folder,
   SweepPlan plan;
   plan.name = head.At("name").AsString();
   plan.runs.resize(frozen.runs.size());
-  std::map<int, int> places;  // of the configs that are needed in plan.configs
+  std::map<int, int> places;  // indices in plan.configs of the configs in use
   for (const int run : runs) {
     const FrozenRun read = ReadFrozenRun(frozen, run);
     const auto [place, is_new] = places.emplace(read.config, std::ssize(plan.configs));

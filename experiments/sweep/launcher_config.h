@@ -21,12 +21,12 @@ struct LauncherConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// Splits what a user would type behind a command at its blanks; '...' and "..." keep theirs.
-/// @throws InputError for a quotation without end
+/// Splits the options of a command line at blanks; '...' and "..." keep theirs.
+/// @throws InputError for a quotation that does not end
 std::vector<std::string> SplitOptions(const std::string& text);
 
-/// Runs for one worker after another: `size` at a time.
-/// @param size  0: as many as each of `workers` gets; one at least
+/// Divides runs into bundles of `size` runs; a worker gets one bundle after another.
+/// @param size  0: an equal share for each of `workers`, at least one run
 std::vector<std::vector<int>> MakeBundles(const std::vector<int>& runs, int size, int workers);
 
 }  // namespace emplace

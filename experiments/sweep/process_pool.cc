@@ -22,12 +22,12 @@
 namespace emplace {
 namespace {
 
-constexpr off_t kShownBytes = 2000;  // of what a worker wrote to stderr
+constexpr off_t kShownBytes = 2000;  // shown end of a worker's stderr
 constexpr timespec kTick{0, 200'000'000};
 
 [[noreturn]] void Work(const std::function<void(int)>& body, int task, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) std::_Exit(EXIT_FAILURE);  // it died before prctl()
+  if (getppid() != parent) std::_Exit(EXIT_FAILURE);  // the parent died before prctl()
   signal(SIGINT, SIG_IGN);                            // the supervisor decides
   signal(SIGHUP, SIG_IGN);
   StopRequest::IgnoreRepeats();
@@ -45,7 +45,7 @@ constexpr timespec kTick{0, 200'000'000};
   std::_Exit(EXIT_FAILURE);
 }
 
-// The last of what a worker wrote, without blanks at the ends.
+// Returns the end of a worker's output, without blanks at both ends.
 std::string Tail(int file) {
   const off_t size = lseek(file, 0, SEEK_END);
   std::string text(static_cast<size_t>(std::min(size, kShownBytes)), '\0');
@@ -80,7 +80,7 @@ class ProcessPool::Impl {
     if (worker.output < 0) {
       return fmt::format("no file for a worker's messages: {}", std::strerror(errno));
     }
-    std::fflush(nullptr);  // or the worker would write it once more
+    std::fflush(nullptr);  // else the worker would write it again
     const pid_t parent = getpid();
     worker.pid = fork();
     if (worker.pid < 0) {
@@ -101,7 +101,7 @@ class ProcessPool::Impl {
     asked_ = true;
     for (const Worker& worker : workers_) {
       kill(worker.pid, SIGTERM);
-      kill(worker.pid, SIGCONT);  // a halted process gets SIGTERM only then
+      kill(worker.pid, SIGCONT);  // a stopped process gets SIGTERM only then
     }
   }
 
@@ -125,10 +125,10 @@ class ProcessPool::Impl {
   struct Worker {
     int task = 0;
     pid_t pid = 0;
-    int output = -1;  // a file in memory: what it writes to stdout and stderr
+    int output = -1;  // file in memory with its stdout and stderr
   };
 
-  // Blocks SIGCHLD, so that Wait() returns for it even if it comes before the wait begins.
+  // Blocks SIGCHLD, so that Wait() returns for a signal that arrives before the wait begins.
   class ChildSignals {
    public:
     ChildSignals() {
@@ -141,7 +141,7 @@ class ProcessPool::Impl {
     ChildSignals& operator=(const ChildSignals&) = delete;
 
     void Restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-    /// Until a worker ends, a signal comes or a tick has passed.
+    /// Waits until a worker ends, a signal arrives or a tick has passed.
     void Wait() const { sigtimedwait(&child_, nullptr, &kTick); }
 
    private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tasks that run in processes of their own, so that the crash of one ends no other.
+// Tasks in separate processes, so that a crash of one does not end the others.
 
 #include <cstddef>
 #include <functional>
@@ -14,36 +14,35 @@ namespace emplace {
 struct WorkerEnd {
   int task = 0;
   bool ok = false;
-  /// If not ok: what it threw, or "killed by signal 6 (Aborted)" with the end of what it wrote to
-  /// stderr.
+  /// If not ok: the exception, or "killed by signal 6 (Aborted)" with the end of its stderr.
   std::string error;
 };
 
-/// Runs body(task) for tasks in forked processes. A worker sees the memory of this process as it
-/// was at the fork; what it changes is its own. This process must have no other threads, save those
-/// that ParallelFor keeps and that are idle.
+/// Runs body(task) for tasks in forked processes. A worker sees the memory of this process at the
+/// time of the fork; its changes stay in the worker. This process must have no other threads,
+/// except idle ones of ParallelFor.
 ///
-/// Workers die with this process, even if it is killed. Ctrl-C and the end of the terminal do not
+/// Workers die with this process, even if it is killed. Ctrl-C and a hang-up of the terminal do not
 /// reach them; AskToStop() does.
 class ProcessPool {
  public:
-  /// @param body   what a worker does
+  /// @param body   the work of a worker
   /// @param ended  called by Wait() once for each task that began, when its process has ended
   ProcessPool(std::function<void(int)> body, std::function<void(const WorkerEnd&)> ended);
-  /// Kills the workers that are left.
+  /// Kills the remaining workers.
   ~ProcessPool();
   ProcessPool(const ProcessPool&) = delete;
   ProcessPool& operator=(const ProcessPool&) = delete;
 
-  /// Number of workers under way.
+  /// Returns the number of running workers.
   int size() const;
   /// Starts a worker.
-  /// @return why the system refused one (it may have room when another has ended), or nothing
+  /// @return empty, or why the system refused; it may succeed after another worker has ended
   [[nodiscard]] std::string Begin(int task);
-  /// Sends the workers SIGTERM, after which they may save what they have; halted ones (SIGSTOP) are
-  /// continued for it. Only the first call does so.
+  /// Sends SIGTERM to the workers, so that they can save their state; stopped ones (SIGSTOP) are
+  /// continued to receive it. Only the first call has an effect.
   void AskToStop();
-  /// Waits until a worker ends, a signal comes or a tick has passed (0.2 s), and reports the
+  /// Waits until a worker ends, a signal arrives or a tick (0.2 s) has passed, and reports the
   /// workers that have ended.
   void Wait();
 

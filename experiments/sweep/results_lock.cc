@@ -21,7 +21,7 @@ bool IsSweep(const SweepFolder& folder) {
          ReadFile(folder.frozen()).find(kSweepFormat) != std::string::npos;
 }
 
-// DIR for the results DIR/runs/0003.h5 of a run of a sweep, and for DIR itself.
+// Returns DIR for the results DIR/runs/0003.h5 of a sweep's run, and for DIR itself.
 std::optional<fs::path> SweepOf(const fs::path& results) {
   if (fs::is_directory(results)) return results;
   const fs::path runs = results.parent_path();
@@ -31,7 +31,7 @@ std::optional<fs::path> SweepOf(const fs::path& results) {
   return runs.parent_path();
 }
 
-// Where a batch system has started them, they outlive the process that holds the lock.
+// Workers of a batch system may outlive the process that holds the lock.
 void RequireNoWorkers(const SweepFolder& folder) {
   std::error_code ignored;
   if (!fs::exists(folder.board(), ignored)) return;

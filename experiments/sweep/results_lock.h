@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps two programs from adding to one results file in turns, each over what the other has
-// written.
+// Keeps two programs from extending the same results file, because each would overwrite the
+// additions of the other.
 
 #include <filesystem>
 #include <list>
@@ -12,17 +12,17 @@
 
 namespace emplace {
 
-/// While one lives no other program writes into the results that it was made for. To be taken
-/// before they are read, by what reads and then adds.
+/// While this object lives, no other program writes to its results. A program that reads and then
+/// extends results must create it before it reads.
 ///
-/// A results file has a lock of its own (file_lock.h), but for the runs of a sweep, whose workers
-/// take none: the lock of the folder guards them all.
+/// A results file has its own lock (file_lock.h), except for the runs of a sweep. Workers take no
+/// lock on those files: the lock of the folder protects them all.
 class ResultsLock {
  public:
   /// @param results  results files and folders of sweeps; may be named more than once
-  /// @throws InputError if one is being written, naming by whom, if workers of a sweep that is no
-  ///   longer there still write, or as FileLock and FolderLock do
-  /// @throws RunError as these do
+  /// @throws InputError if one is being written, naming the writer; if workers of a killed sweep
+  ///   still write; or as FileLock and FolderLock do
+  /// @throws RunError as FileLock and FolderLock do
   explicit ResultsLock(const std::vector<std::filesystem::path>& results);
 
  private:

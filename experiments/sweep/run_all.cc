@@ -16,8 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kIdleWorkers = 3;   // that a run may have had, one after another
-constexpr int kQuietMoments = 5;  // without any claim, after which all workers have stopped
+constexpr int kIdleWorkers = 3;   // workers without progress in a row until a run fails
+constexpr int kQuietMoments = 5;  // checks without a claim until all workers count as stopped
 constexpr auto kStopPatience = std::chrono::seconds(60);
 
 class RunCollector {
@@ -41,7 +41,7 @@ class RunCollector {
         marks_[run] = RunMark::kDone;
         continue;
       }
-      if (states[run].progress == RunProgress::kFailed) states[run] = {};  // once more
+      if (states[run].progress == RunProgress::kFailed) states[run] = {};  // starts again
       states[run].error.clear();
       left_.push_back(run);
     }
@@ -62,10 +62,10 @@ class RunCollector {
   }
 
  private:
-  // Its worker has ended without it.
+  // A run whose worker has ended without finishing it.
   struct LostRun {
     int run = 0;
-    bool was_idle = false;  // the worker has ended no other run either
+    bool was_idle = false;  // the worker has finished no other run
     std::string why;
   };
 
@@ -75,7 +75,7 @@ class RunCollector {
     launcher_.Submit(runs);
   }
 
-  // Asks the workers to stop if the user did; true once they have, or do not answer.
+  // Asks the workers to stop if the user did. Returns true once they have stopped or do not answer.
   bool HasStopped() {
     if (!StopRequest::requested()) return false;
     if (!stop_begun_) {
@@ -91,13 +91,13 @@ class RunCollector {
     return over;
   }
 
-  // Reads what the board says is new.
+  // Reads the runs whose marks on the board have changed.
   void Collect() {
     std::vector<RunMark> marks = board_.Marks();
     for (const int run : left_) {
       if (has_ended_[run] || marks[run] == marks_[run]) continue;
       const bool is_stop = marks[run] == RunMark::kStopped;
-      if (is_stop && !StopRequest::requested()) continue;  // it will go on
+      if (is_stop && !StopRequest::requested()) continue;  // it will resume
       Report(run);
       has_ended_[run] = !is_stop;
       if (!is_stop) ++num_ended_;
@@ -124,7 +124,7 @@ class RunCollector {
     }
   }
 
-  // Runs that no worker has got any more are submitted again.
+  // Submits runs again that no worker has any more.
   void LookForLost() {
     if (lost_.empty() || StopRequest::requested()) return;
     std::vector<int> again;
@@ -147,7 +147,7 @@ class RunCollector {
 
   bool IsHopeless(const LostRun& lost) {
     const RunState now = StateOfRun(sweep_, lost.run);
-    if (now.progress == RunProgress::kDone) return false;  // its mark comes late
+    if (now.progress == RunProgress::kDone) return false;  // its mark is delayed
     std::int64_t& evaluations = states_[lost.run].evaluations;
     const bool went_on = !lost.was_idle || now.evaluations > evaluations;
     evaluations = now.evaluations;
@@ -181,12 +181,12 @@ class RunCollector {
   BestRuns bests_;
   std::vector<int> left_;
   std::vector<bool> has_ended_;    // [runs]
-  std::vector<int> idle_workers_;  // [runs] that have done nothing, one after another
+  std::vector<int> idle_workers_;  // [runs] workers in a row without progress
   std::vector<RunMark> marks_;     // [runs] as last seen
   std::vector<LostRun> lost_;
   std::optional<Progress> progress_;
   std::optional<Clock::time_point> stop_begun_;
-  std::int64_t num_submitted_ = 0;  // whose workers have not ended
+  std::int64_t num_submitted_ = 0;  // runs whose workers have not ended
   int num_ended_ = 0, num_done_ = 0, num_failed_ = 0, num_quiet_ = 0;
   std::string best_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The sweep's own part while its runs are carried out: gives them to a launcher, reads what has
-// become of each, shows it, and sees to it that none is lost.
+// The supervisor of a sweep: gives runs to a launcher, reads their states, shows the progress, and
+// submits lost runs again.
 
 #include <string>
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace emplace {
 
-/// Carries out all runs that are not done, until they are, have failed, or a stop is requested. A
-/// run is reported when its result is on disk.
+/// Executes all runs that are not done, until each is done or failed, or a stop is requested. A run
+/// is reported when its result is on disk.
 ///
-/// A run whose worker has ended without it is submitted again, unless its last three workers have
-/// got no further: then it has failed, with what they said. A run that a worker of an earlier start
-/// of the sweep still works at is waited for.
-/// @param states  [runs] as read before; what has become of them at the end
+/// A run is lost if its worker ended without finishing it. It is submitted again, but after three
+/// workers in a row without progress it counts as failed, with the message of the last one. The
+/// function waits for a run that a worker of an earlier start of the sweep still executes.
+/// @param states  [runs] as read before; updated to their final states
 /// @param owner   FolderLock::owner()
 /// @throws RunError if the launcher's engine ends, or a failure cannot be written
 void RunAll(const Sweep& sweep,

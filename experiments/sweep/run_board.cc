@@ -15,7 +15,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kMaxOwner = 400;  // bytes
+constexpr int kMaxOwner = 400;  // [B]
 constexpr char kStop = 'x', kNoStop = '.';
 
 [[noreturn]] void ThrowBoard(const std::filesystem::path& path, const char* what) {
@@ -37,7 +37,7 @@ struct flock BytesFrom(int begin, int count) {
   return lock;
 }
 
-// Less than `count` bytes at the end of the file.
+// Returns fewer than `count` bytes at the end of the file.
 std::string ReadAt(const std::filesystem::path& path, int file, int begin, int count) {
   std::string text(static_cast<size_t>(count), '\0');
   ssize_t got = 0;
@@ -49,7 +49,7 @@ std::string ReadAt(const std::filesystem::path& path, int file, int begin, int c
   return text;
 }
 
-// A board that nobody has begun has no bytes, or zeros.
+// A board without Begin() is empty, or contains zeros.
 RunMark MarkOfByte(char byte) {
   return byte == '\0' ? RunMark::kNone : static_cast<RunMark>(byte);
 }
@@ -105,7 +105,7 @@ void RunBoard::Begin(const std::vector<RunMark>& marks, const std::string& owner
   EMPLACE_CHECK(std::ssize(marks) == num_runs_);
   std::string text;
   for (const RunMark mark : marks) text += static_cast<char>(mark);
-  // Never shorter than it was: a worker of an earlier sweep may be writing.
+  // Never shorter than before: a worker of an earlier sweep may be writing.
   text += kNoStop;
   text += '\n' + owner.substr(0, kMaxOwner) + '\n';
   Write(text, 0);
@@ -151,7 +151,7 @@ int RunBoard::NumClaimed() const {
 
 int RunBoard::CountClaimed(int begin, int end) const {
   if (begin >= end) return 0;
-  struct flock lock = BytesFrom(begin, end - begin);  // tells one lock of those in the way
+  struct flock lock = BytesFrom(begin, end - begin);  // F_OFD_GETLK returns one conflicting lock
   if (fcntl(file_, F_OFD_GETLK, &lock) != 0) ThrowBoard(path_, "cannot be asked for locks");
   if (lock.l_type == F_UNLCK) return 0;
   const int first = std::max(begin, static_cast<int>(lock.l_start));

@@ -1,19 +1,18 @@
 #pragma once
 
-// Who works at which run of a sweep, for all processes that work in its folder, on any machine that
-// shares it. The file `board` has one byte per run:
+// The board records which process executes which run of a sweep, for all processes that work in the
+// sweep's folder on any machine. The file `board` has one byte per run:
 //
-//   its lock   held by the process that works at the run, and gone with that process, however it
-//              ends: so no run is done by two, and none stays taken
-//   its value  what the last process left: '.' nothing yet, 's' stopped, 'd' done, 'f' failed
+//   its lock   held by the process that executes the run; the system frees it when the process ends
+//              for any reason, so no run is executed twice and none stays locked
+//   its value  the state left by the last process: '.' none yet, 's' stopped, 'd' done, 'f' failed
 //
-// behind them '.', or 'x' once all workers shall stop, and the name of the sweep that began it. The
-// values tell where something new is to be read. They are no results: a run is done if its file
-// says so, and every start of a sweep writes the board anew from the files.
+// After these bytes comes '.', or 'x' if all workers must stop, and the name of the sweep that
+// began the board. The values only show which run files have news. They are not results: a run is
+// done if its file says so, and every start of a sweep rewrites the board from the files.
 //
-// Locks are those of open file descriptions (fcntl F_OFD_SETLK). Network file systems must keep
-// them between machines: NFS does; Lustre does if it is mounted with `flock`, not with
-// `localflock`.
+// Locks belong to open file descriptions (fcntl F_OFD_SETLK). Network file systems must keep them
+// between machines: NFS does; Lustre does if it is mounted with `flock`, not with `localflock`.
 
 #include <filesystem>
 #include <optional>
@@ -24,7 +23,8 @@ namespace emplace {
 
 enum class RunMark : char { kNone = '.', kStopped = 's', kDone = 'd', kFailed = 'f' };
 
-/// The lock of one run, held as long as this object, or a copy that a fork made of it, lives.
+/// The lock of one run. It is held as long as this object or a copy of it in a forked process
+/// lives.
 class RunClaim {
  public:
   RunClaim(RunClaim&& other) noexcept;
@@ -45,7 +45,7 @@ class RunClaim {
 
 class RunBoard {
  public:
-  /// Opens the board, makes it if it is not there.
+  /// Opens the board and creates it if it does not exist.
   /// @param num_runs  of the whole sweep
   /// @throws RunError if it cannot be opened
   RunBoard(std::filesystem::path path, int num_runs);
@@ -53,25 +53,25 @@ class RunBoard {
   RunBoard(const RunBoard&) = delete;
   RunBoard& operator=(const RunBoard&) = delete;
 
-  /// Writes the whole board, without a request to stop. Locks stay as they are. For the sweep that
-  /// holds the FolderLock.
+  /// Writes the whole board, without a stop request. Locks do not change. Only the sweep that holds
+  /// the FolderLock may call this.
   /// @param marks  [num_runs]
-  /// @param owner  names the sweep, one line
+  /// @param owner  name of the sweep, one line
   void Begin(const std::vector<RunMark>& marks, const std::string& owner);
-  /// The owner of the last Begin(); empty before it.
+  /// Returns the owner of the last Begin(); empty before it.
   std::string owner() const;
 
   /// [num_runs]; kNone before Begin().
   std::vector<RunMark> Marks() const;
-  /// Asks all workers, wherever they are, to save what they have and end.
+  /// Asks all workers on all machines to save their state and end.
   void RequestStop();
   bool stop_requested() const;
 
-  /// Takes a run that nobody works at; nothing if somebody does.
+  /// Locks a run; none if another process holds its lock.
   /// @throws RunError if the file system keeps no locks
   std::optional<RunClaim> Claim(int run) const;
   bool IsClaimed(int run) const;
-  /// Number of runs that somebody works at.
+  /// Returns the number of runs that are being executed.
   int NumClaimed() const;
 
  private:

@@ -30,7 +30,7 @@ RunWorker::RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& 
       settings_(settings),
       pool_([this](int run) { Work(run); }, [this](const WorkerEnd& end) { Ended(end); }) {
   EMPLACE_CHECK(settings.jobs >= 1 && settings.cores >= 1);
-  LoadResultsLibrary();  // or each run's process would
+  LoadResultsLibrary();  // else the process of each run would load it
 }
 
 void RunWorker::Add(const std::vector<int>& runs) {
@@ -49,7 +49,7 @@ void RunWorker::Step() {
   BeginOrStop();
   if (idle()) return;
   pool_.Wait();
-  BeginOrStop();  // so that no worker is missing while the caller looks at what has ended
+  BeginOrStop();  // keeps all workers busy while the caller handles the ended runs
 }
 
 void RunWorker::BeginOrStop() {
@@ -68,7 +68,7 @@ void RunWorker::BeginSome() {
   }
 }
 
-// False if the system gives no process now.
+// Returns false if the system cannot start a process now.
 bool RunWorker::Begin(int run) {
   std::optional<RunClaim> claim = board_.Claim(run);
   if (!claim || claim->mark() == RunMark::kDone || claim->mark() == RunMark::kFailed) return true;
@@ -85,7 +85,7 @@ bool RunWorker::Begin(int run) {
   return false;
 }
 
-// In the process of the run.
+// Runs in the process of the run.
 void RunWorker::Work(int run) {
   std::erase_if(claims_, [&](const auto& claim) { return claim.first != run; });
   SweepTask task = MakeTask(sweep_, run);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Works through runs of a sweep, each in a process of its own. What works at a sweep is made of
-// this, wherever it is: the sweep's own process, a rank of MPI, a job of a batch system.
+// Executes runs of a sweep, each in a separate process. Every worker of a sweep uses this class:
+// the sweep's own process, a rank of MPI, a job of a batch system.
 
 #include <deque>
 #include <map>
@@ -14,30 +14,31 @@
 namespace emplace {
 
 struct WorkerSettings {
-  int jobs = 1;   ///< runs at a time
-  int cores = 1;  ///< of each run, unless its config says `threads`
+  int jobs = 1;   ///< concurrent runs
+  int cores = 1;  ///< cores of each run, unless its config sets `threads`
   double checkpoint_seconds = 30;
 };
 
-/// Each run is claimed on the board before it begins; one that another process works at, or that
-/// is done or has failed since the sweep began, is passed over. A run that is stopped goes on from
-/// its checkpoint. When its process has ended, its file and its mark on the board tell how.
+/// Claims each run on the board before it begins. Skips runs that another process executes, and
+/// runs that are done or have failed since the sweep began. A stopped run resumes from its
+/// checkpoint. After the process of a run has ended, the run's file and its mark on the board show
+/// the result.
 ///
-/// A stop (StopRequest of this process, or of the board) lets no further run begin and those there
-/// are save a checkpoint.
+/// After a stop request (StopRequest of this process, or on the board) no further run begins, and
+/// the current runs save a checkpoint.
 class RunWorker {
  public:
-  /// @param sweep, board  must outlive this
-  /// @throws RunError without the library of results files
+  /// @param sweep, board  must outlive this object
+  /// @throws RunError if the library of results files is missing
   RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& settings);
 
-  /// Puts runs at the end of the queue.
+  /// Appends runs to the queue.
   void Add(const std::vector<int>& runs);
-  /// Has nothing more to do: no run is under way, none is left that may begin.
+  /// Returns whether no run is active and none is left to begin.
   bool idle() const;
-  /// Begins what there is room for, waits until a run ends or a tick has passed (0.2 s), and begins
-  /// what there is room for then.
-  /// @throws RunError if not even one process can be had, or a failure cannot be written
+  /// Begins runs up to the limit, waits until a run ends or a tick (0.2 s) has passed, and begins
+  /// runs again.
+  /// @throws RunError if not even one process can be started, or a failure cannot be written
   void Step();
 
  private:

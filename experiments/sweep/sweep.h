@@ -1,6 +1,6 @@
 #pragma once
 
-// A sweep with all that its runs need, in the process that began it or in a worker elsewhere.
+// A sweep with the inputs of its runs, in the process that began it or in a worker elsewhere.
 
 #include <string>
 
@@ -16,11 +16,11 @@ struct Sweep {
   Provenance provenance;
 };
 
-/// "#3 graph=nmt cluster=2xk80 agent=seq2seq seed=0"
+/// Returns "#3 graph=nmt cluster=2xk80 agent=seq2seq seed=0".
 std::string RunTitle(const SweepPlan& plan, int run);
-/// SearchLabel() of a run.
+/// Returns the SearchLabel() of a run.
 std::string LabelOfRun(const SweepPlan& plan, int run);
-/// What the file of a run says.
+/// Reads the state of a run from its file.
 RunState StateOfRun(const Sweep& sweep, int run);
 SweepTask MakeTask(const Sweep& sweep, int run);
 

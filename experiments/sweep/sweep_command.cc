@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct SweepOptions : ConfigOptions {
-  std::string launcher;  // empty: what the config says
+  std::string launcher;  // empty: as in the config
 };
 
 void WarnOfOtherPrograms(const Sweep& sweep, const std::vector<RunState>& states) {
@@ -70,7 +70,7 @@ fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
   return fs::path("results") / plan.name;
 }
 
-// The exit code 0. @throws RunError if the user stopped the sweep, or runs failed
+// Returns exit code 0. @throws RunError if the user stopped the sweep, or if runs failed
 int ReportEnd(const std::vector<RunState>& states) {
   const size_t failed = FailedRuns(states).size();
   if (StopRequest::requested()) {
@@ -85,7 +85,7 @@ int ReportEnd(const std::vector<RunState>& states) {
   return 0;
 }
 
-// Of the sweep's own process, which holds the folder's lock meanwhile.
+// Runs in the sweep's own process, which holds the folder's lock.
 int Supervise(const SweepOptions& options, const fs::path& beside, Sweep& sweep) {
   const SweepPlan& plan = sweep.plan;
   const FolderLock lock(sweep.folder);

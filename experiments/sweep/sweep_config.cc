@@ -32,7 +32,7 @@ void AppendDimensions(const std::string& path,
     }
     return;
   }
-  // Lists of agents and seeds are values of their own: all of them run in every config anyway.
+  // Lists of agents and seeds are single values: all their entries run in every config.
   if (path == "agents" || path == "seeds") {
     grid.push_back({path, {node}});
     return;
@@ -81,7 +81,7 @@ class Layers {
     std::int64_t count = std::max<std::int64_t>(1, std::ssize(draws_));
     for (const Dimension& dimension : grid_) {
       count *= static_cast<std::int64_t>(dimension.values.size());
-      if (count > INT32_MAX) return INT32_MAX;  // more than are allowed in any case
+      if (count > INT32_MAX) return INT32_MAX;  // above the limit in any case
     }
     return count;
   }
@@ -133,7 +133,7 @@ class Layers {
   std::vector<std::vector<GridChoice>> draws_;
 };
 
-// Counts the runs before any is made: ten million run configs would fill the memory.
+// Counts the runs before expansion: ten million run configs would fill the memory.
 void RequireCount(const Layers& layers, const std::string& where) {
   double count = 0;
   for (const ConfigNode& override : layers.overrides()) {
@@ -159,7 +159,8 @@ void RequireCount(const Layers& layers, const std::string& where) {
                   kMaxSweepRuns));
 }
 
-// What tells a run config from others: graph, cluster, and single values that override or grid set.
+// Describes the differences of a run config: graph, cluster, and single values set by override or
+// grid.
 std::string Describe(const ConfigNode& root,
                      const ConfigNode& override,
                      const std::vector<GridChoice>& choices) {
@@ -177,7 +178,7 @@ std::string Describe(const ConfigNode& root,
   return text;
 }
 
-// One map of `exclude` or `only`: runs in which all of its keys have these values.
+// A map of `exclude` or `only`. It matches runs in which all of its keys have these values.
 class RunPattern {
  public:
   explicit RunPattern(const ConfigNode& node) : node_(node) {
@@ -200,7 +201,7 @@ class RunPattern {
     return true;
   }
 
-  /// @param labels  of all agents there are
+  /// @param labels  labels of all agents
   void RequireMatched(const std::vector<std::string>& labels) const {
     if (num_matched_ > 0) return;
     if (node_.Has("agent")) {
@@ -213,7 +214,7 @@ class RunPattern {
   }
 
  private:
-  // Keys that are left out of resolved configs at their defaults have no value.
+  // Keys that resolved configs omit at their defaults have no value.
   static std::optional<std::string> ValueOf(ConfigNode node, std::string_view path) {
     for (size_t dot; (dot = path.find('.')) != std::string_view::npos;
          path.remove_prefix(dot + 1)) {
@@ -227,7 +228,7 @@ class RunPattern {
   int num_matched_ = 0;
 };
 
-// Adds the runs of one run config after another.
+// Adds the runs of run configs in sequence.
 class Expansion {
  public:
   Expansion(SweepPlan& plan, std::string where) : plan_(plan), where_(std::move(where)) {
@@ -285,7 +286,7 @@ class Expansion {
 
  private:
   bool IsWanted(const ConfigNode& resolved, const std::string& label, std::uint64_t seed) {
-    // Every pattern is asked, so that each knows whether it matches anything.
+    // Every pattern is tried, so that patterns without a match are found.
     bool excluded = false, chosen = only_.empty();
     for (RunPattern& pattern : exclude_) excluded |= pattern.Matches(resolved, label, seed);
     for (RunPattern& pattern : only_) chosen |= pattern.Matches(resolved, label, seed);
@@ -363,8 +364,7 @@ SweepPlan ReadSweepPlan(const fs::path& path,
   RequireCount(layers, path.string());
   Expansion expansion(plan, path.string());
   for (const ConfigNode& override : layers.overrides()) {
-    for (const ConfigNode& scale :
-         layers.other_scales()) {  // finds mistakes in scales not chosen, too
+    for (const ConfigNode& scale : layers.other_scales()) {  // also checks the scales not chosen
       MakeRunPlan(layers.Merge(override, layers.Combination(0), scale),
                   plan.name,
                   path.parent_path(),

@@ -1,18 +1,18 @@
 #pragma once
 
-// The config of `emplace sweep`: many runs as one file. `emplace sweep --help-config` prints its
+// The config of `emplace sweep`: many runs in one file. `emplace sweep --help-config` prints its
 // keys.
 //
 //   base: {semantics: queue, budget: {evaluations: 12000, seconds: 0}, seeds: 0:3,
 //          agents: [single_gpu, {name: expert, rules: nmt}, seq2seq]}
-//   overrides:                                    one after another in the place of base's keys
+//   overrides:                                    alternatives; each replaces keys of base
 //     - {graph: nmt, coarsen: [colocate, gradients], split: unseen graphs}
-//     - {config: ./cells/rnnlm.yaml}                            a whole run config below base
+//     - {config: ./cells/rnnlm.yaml}                            a whole run config under base
 //     - {graph: rnnlm, agents.expert.rules: rnnlm}              a setting of the agent labelled so
-//   grid:                                         each of these with each override
+//   grid:                                         each combination with each override
 //     cluster: [2xk80, 4xk80]
 //     agents.seq2seq.hidden: [64, 128]            the label becomes "seq2seq hidden=64"
-//   draw:                                         each of these `draws` times at random:
+//   draw:                                         `draws` random values with each of these:
 //   sweep_draw.h
 //     agents.seq2seq.learning_rate: {float: [1e-4, 1e-2], log: true}
 //   draws: 20
@@ -20,14 +20,13 @@
 //   only: [{agent: seq2seq}]                      these runs and no others
 //   scales: {small: {budget.evaluations: 300}}    --set scale=small
 //   launcher: {name: slurm, bundle: 16, options: "--partition=long"}       see launcher_config.h
-//   table: {rows: [graph, cluster], columns: agents}       what `emplace table` shows of it, see
+//   table: {rows: [graph, cluster], columns: agents}       layout for `emplace table`, see
 //                                                 experiments/table/table_layout.h, or a name
 //
 // Every override with every combination of the grid (the first key changes slowest) and every draw
-// is a run config: `config`, then base, override, grid, draw and scale, each in the place of what
-// came before; maps are joined key by key, lists replaced. Each of its agents with each of its
-// seeds is one run of the sweep; agents without chance run once. Runs that are equal in everything
-// run once.
+// is a run config. Its layers are `config`, base, override, grid, draw and scale; later layers
+// replace earlier ones. Maps are merged key by key, lists are replaced. Each agent with each seed
+// is one run of the sweep; agents without randomness run once. Of equal runs only one is kept.
 
 #include <cstdint>
 #include <filesystem>
@@ -68,29 +67,29 @@ struct SweepRun {
   std::string description;  ///< "graph=nmt cluster=2xk80 agent=seq2seq seed=0"
 };
 
-/// A sweep with every run made and checked.
+/// A sweep whose runs are expanded and checked.
 struct SweepPlan {
   SweepConfig config;
   std::string name;   ///< of the config file, without extension
-  std::string table;  ///< YAML of its table layout as a file of its own; empty: it has none
+  std::string table;  ///< YAML of its table layout as a separate file; empty: it has none
   std::vector<RunPlan> configs;  ///< the run configs, with all their agents and seeds
-  std::vector<SweepRun> runs;    ///< in order; their numbers in messages and files
-  int num_equal = 0;             ///< runs left out because an equal one is there
+  std::vector<SweepRun> runs;    ///< in order; the index is the run's number in messages and files
+  int num_equal = 0;             ///< omitted runs that equal another run
 };
 
-/// A sweep of more runs is refused: it is a mistake in the grid, and would fill the memory.
+/// A larger sweep is refused: it would fill the memory and is probably a mistake in the grid.
 inline constexpr int kMaxSweepRuns = 100000;
 
-/// Reads a sweep config and makes its runs.
-/// @param settings  of --set, see ApplySettings()
+/// Reads a sweep config and expands its runs.
+/// @param settings  values of --set, see ApplySettings()
 /// @param registry  must outlive the plan
-/// @throws InputError naming file:line:column, key, value, what was expected and the choices;
-///   for no run, and for more than kMaxSweepRuns, which are counted before any is made
+/// @throws InputError naming file:line:column, key, value, what was expected and the choices; for a
+///   sweep without runs, and for one of more than kMaxSweepRuns, which are counted before expansion
 SweepPlan ReadSweepPlan(const std::filesystem::path& path,
                         const std::vector<std::string>& settings,
                         const AgentRegistry& registry);
 
-/// The run config of one run: its agent and its seed alone.
+/// Returns the run config of one run, with only its agent and its seed.
 RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run);
 
 }  // namespace emplace

@@ -13,9 +13,9 @@
 namespace emplace {
 namespace {
 
-constexpr double kMostInt = 9007199254740992.0;  // 2^53: every whole number until there is a double
+constexpr double kMostInt = 9007199254740992.0;  // 2^53: a double is exact up to here
 
-// The values that one key may take.
+// The values of one key.
 class DrawnRange {
  public:
   explicit DrawnRange(const ConfigNode& node) : node_(node) {

@@ -24,10 +24,10 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// A killed sweep's workers die with it, but not in the same moment: one may be waiting for a disk.
+// Workers die with a killed sweep, but perhaps with a delay, for example in a disk access.
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// Block YAML as the value of a key of the second level.
+// Indents block YAML as the value of a key of the second level.
 std::string Indented(const std::string& yaml) {
   std::string text;
   for (size_t begin = 0; begin < yaml.size();) {
@@ -42,7 +42,7 @@ std::string Absolute(const fs::path& path) {
   return QuoteYaml(path.empty() ? "" : fs::absolute(path).lexically_normal().string());
 }
 
-// What ResultsFile and WriteFileAtomically() leave of a file when they are killed.
+// Returns whether the file is temporary, left by a killed ResultsFile or WriteFileAtomically().
 bool IsTemporary(const fs::path& path) {
   static const std::regex pattern(R"(\.((sweep|table)\.yaml|\d+\.h5)\..*\.tmp)");
   return std::regex_match(path.filename().string(), pattern);
@@ -79,7 +79,7 @@ bool IsLock(const fs::path& path) {
   return text.empty() || LockHolder::Parse(text);
 }
 
-// Refuses a folder with files that are no sweep's, before anything is written into it.
+// Refuses a folder with files that do not belong to a sweep, before anything is written.
 void RequireSweepOrEmpty(const SweepFolder& folder) {
   if (fs::exists(folder.frozen())) {
     if (ReadFile(folder.frozen()).find(kSweepFormat) != std::string::npos) return;
@@ -136,7 +136,7 @@ FolderLock::FolderLock(const SweepFolder& folder) {
   }
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!TryLock(folder, *lock_)) {
-    const auto holder = read_holder();  // none in the moment between its lock and its name
+    const auto holder = read_holder();  // none between the lock and the write of its name
     if ((holder && holder->may_live()) || std::chrono::steady_clock::now() > end) {
       throw InputError(fmt::format(
           "{}: another emplace is running in it ({}); wait for its end{}, or name another folder "
@@ -161,7 +161,7 @@ FolderLock::FolderLock(const SweepFolder& folder) {
 }
 
 FolderLock::~FolderLock() {
-  if (!lock_->Write("")) {  // a name that stays tells only of a kill
+  if (!lock_->Write("")) {  // a remaining name only means a kill
     PrintWarning(fmt::format("the lock's file keeps its text: {}", std::strerror(errno)));
   }
 }

@@ -1,21 +1,21 @@
 #pragma once
 
-// The folder of a sweep (framework/results/FORMAT.md has the same with all keys):
+// The folder of a sweep (framework/results/FORMAT.md lists all keys):
 //
-//   lock          held while a sweep runs in it, or what adds to its results (results_lock.h);
-//                 names process and host, or one that was killed
-//   sweep.yaml    what was expanded, frozen before the first run: format "emplace-sweep", version,
+//   lock          held while a sweep runs in it or a program extends its results (results_lock.h);
+//                 names the process and host that hold it, or that were killed while they held it
+//   sweep.yaml    the expanded sweep, frozen before the first run: format "emplace-sweep", version,
 //                 name, problems, configs (whole run configs), agents (all their settings), runs
 //                 (by number: file, config, agent, seed)
-//   table.yaml    what `emplace table` shows, if the sweep has a key `table`; written at each start
-//   board         who works at which run, run_board.h
-//   launch/       what was given to a batch system and what its workers wrote, launcher.h
+//   table.yaml    layout for `emplace table`, if the sweep has a key `table`; written at each start
+//   board         the processes that execute the runs, run_board.h
+//   launch/       files for a batch system and the output of its workers, launcher.h
 //   runs/0003.h5  results of one run as `emplace run` writes them, with the attributes sweep and
-//                 run ("#3 graph=nmt ...") of /config; while it runs, its last checkpoint; a
-//                 damaged one is set aside by --resume as runs/0003.h5.damaged
+//                 run ("#3 graph=nmt ...") of /config; the last checkpoint during the run;
+//                 --resume renames a damaged file to runs/0003.h5.damaged
 //
-// A run is done if its file says so. The rest only helps to find that out, so that a process killed
-// at any moment leaves no two things that disagree.
+// A run is done if its file says so. All other files can be rebuilt from the run files, so a
+// process killed at any moment leaves no contradiction.
 
 #include <filesystem>
 #include <optional>
@@ -28,12 +28,12 @@
 namespace emplace {
 
 inline constexpr int kSweepVersion = 2;
-/// In sweep.yaml, whatever its version.
+/// A line of every sweep.yaml, independent of the version.
 inline constexpr std::string_view kSweepFormat = "\nformat: emplace-sweep\n";
-/// Begins the part of sweep.yaml with a line per run, its last; what precedes determines it.
+/// Begins the last part of sweep.yaml, with a line per run; the earlier parts determine it.
 inline constexpr std::string_view kSweepRuns = "\nruns:\n";
 
-/// Paths of the files above; opens none of them.
+/// The paths of the files above. Opens no file.
 class SweepFolder {
  public:
   SweepFolder(std::filesystem::path path, int num_runs);
@@ -45,7 +45,7 @@ class SweepFolder {
   std::filesystem::path launch() const { return path_ / "launch"; }
   int num_runs() const { return num_runs_; }
   std::filesystem::path run(int index) const { return path_ / RunName(index); }
-  /// "runs/0003.h5", with as many digits for every run of the sweep.
+  /// Returns "runs/0003.h5", with the same number of digits for every run of the sweep.
   std::string RunName(int index) const;
 
  private:
@@ -53,18 +53,18 @@ class SweepFolder {
   int num_runs_, digits_;
 };
 
-/// Keeps others that write out of a folder, as long as this or a process lives that was forked
-/// meanwhile.
+/// Keeps other writers out of a folder as long as this object, or a process forked during its life,
+/// lives.
 class FolderLock {
  public:
-  /// Makes the folder and those above it. Waits for the workers of a killed sweep to end. Warns on
-  /// stderr if the last sweep was killed on another machine.
-  /// @throws InputError if another has it locked, naming process and host; or if there are
-  ///   things in the folder that are no sweep's, which stay as they are
-  /// @throws RunError if it cannot be made or written
+  /// Makes the folder and its parents. Waits until the workers of a killed sweep have ended. Warns
+  /// on stderr if the last sweep was killed on another machine.
+  /// @throws InputError if another process holds the lock, naming process and host; or if the
+  ///   folder contains files that do not belong to a sweep; these are not changed
+  /// @throws RunError if the folder cannot be made or written
   explicit FolderLock(const SweepFolder& folder);
   ~FolderLock();
-  /// "process 7 on host": this process, as the file `lock` names it.
+  /// Returns "process 7 on host": this process, as named in the file `lock`.
   const std::string& owner() const { return owner_; }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -74,21 +74,21 @@ class FolderLock {
   std::string owner_;
 };
 
-/// The text of sweep.yaml: the expanded sweep.
+/// Returns the text of sweep.yaml: the expanded sweep.
 std::string FreezeSweep(const SweepPlan& plan,
                         const SweepProblems& problems,
                         const SweepFolder& folder);
 
-/// Whether the folder holds the sweep of this text.
+/// Returns whether the folder contains the sweep of this text.
 bool IsFrozenAs(const SweepFolder& folder, const std::string& frozen);
 
-/// Begins the folder or goes on with it, and removes temporary files of killed processes (those of
-/// workers that live on elsewhere stay). To be called while a FolderLock is held.
+/// Begins or resumes the sweep in the folder, and removes temporary files of killed processes, but
+/// not those of workers that still live elsewhere. Call it while a FolderLock is held.
 /// @param frozen  the text of sweep.yaml
-/// @param resume  the folder may hold this sweep already
-/// @return whether it did
-/// @throws InputError for a folder that holds a sweep (without `resume`), another sweep (the first
-///   key that differs with both values), or one of a newer version
+/// @param resume  the folder may contain this sweep already
+/// @return whether the folder contained it
+/// @throws InputError for a folder with a sweep (without `resume`), with another sweep (naming the
+///   first key that differs, with both values), or with a sweep of a newer version
 bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool resume);
 
 }  // namespace emplace

@@ -17,7 +17,7 @@ bool NamesAgent(std::string_view path) {
   return path.starts_with(kAgents) && path.find('.', kAgents.size()) != std::string_view::npos;
 }
 
-// The values of `node` under `path`, maps key by key.
+// Sets the values of `node` under `path`, maps key by key.
 void Apply(ConfigNode& root, const std::string& path, const ConfigNode& node) {
   if (path == "output" || path == "jobs") {
     node.Fail(fmt::format("\"{}\" is a key of the sweep, not of its runs", path));
@@ -44,14 +44,14 @@ ConfigNode BeginRunConfig(const ConfigNode* file,
       ConfigNode::FromFile(ResolveMenu(RunMenu(), file->AsString(), file->Where(), beside));
   ConfigNode root = ConfigNode::FromString("{}", where);
   for (const std::string& key : read.Keys()) {
-    if (key == "output" || key == "jobs") continue;  // of a run on its own
+    if (key == "output" || key == "jobs") continue;  // belong to a single run
     root.Put(key, read.At(key));
   }
   return root;
 }
 
 void ApplyLayer(ConfigNode& root, const ConfigNode& layer) {
-  layer.Keys();  // refuses what is no map
+  layer.Keys();  // refuses values that are not maps
   Apply(root, "", layer);
 }
 
@@ -62,7 +62,7 @@ void ApplyChoices(ConfigNode& root, const std::vector<GridChoice>& choices) {
 }
 
 void LabelByChoices(ConfigNode& root, const std::vector<GridChoice>& choices) {
-  std::map<std::string, std::string> labels;  // by entry, all found before the first changes
+  std::map<std::string, std::string> labels;  // by entry; all are found before the first changes
   for (const auto& [key, value] : choices) {
     if (!NamesAgent(key)) continue;
     const std::string path = PathOfLabels(root, key, value.Where());  // "agents.2.hidden"
@@ -75,7 +75,7 @@ void LabelByChoices(ConfigNode& root, const std::vector<GridChoice>& choices) {
     label += fmt::format(" {}={}", setting, FlowText(value));
   }
   for (auto& [entry, label] : labels) {
-    std::replace(label.begin(), label.end(), '/', '_');  // HDF5 would see a group
+    std::replace(label.begin(), label.end(), '/', '_');  // HDF5 would create a group
     root.Set(entry + ".label", QuoteYaml(label), "grid");
   }
 }

@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-// What the file `path` holds; reads it the first time it is asked for.
+// Returns the contents of the file `path`; reads it at the first request.
 template <class T, class Load>
 const std::shared_ptr<const T>& LoadOnce(std::map<std::string, std::shared_ptr<const T>>& loaded,
                                          const std::filesystem::path& path,

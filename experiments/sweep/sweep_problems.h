@@ -1,6 +1,6 @@
 #pragma once
 
-// The problems of a sweep. Runs that differ in agents, seeds or budgets share one.
+// The problems of a sweep. Runs that differ only in agents, seeds or budgets share a problem.
 
 #include <vector>
 
@@ -21,9 +21,9 @@ struct SweepProblems {
   std::vector<int> of_config;  ///< [configs] index into `problems`
 };
 
-/// Loads each problem once. Also makes each agent once for each problem that it is to search, so
-/// that a setting that it refuses is found before the first run begins.
-/// @param strict  refuses graphs of which there is something to warn
+/// Loads each problem once. Also makes each agent once for each of its problems, so that refused
+/// settings are found before the first run begins.
+/// @param strict  refuses graphs that cause warnings
 /// @throws InputError as MakeProblem() and the agents do
 SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict = false);
 

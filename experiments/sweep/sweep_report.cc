@@ -56,7 +56,7 @@ std::string BestRuns::Text(int problem) const {
   if (best < 0) return "";
   const RunPlan& config = sweep_.plan.configs[sweep_.plan.runs[best].config];
   return fmt::format(
-      "{} by {} (#{}), {} on {}",  // what matters first: a narrow terminal cuts off the end
+      "{} by {} (#{}), {} on {}",  // most important first: a narrow terminal cuts off the end
       FormatTime(states_[best].best->step_time),
       LabelOfRun(sweep_.plan, best),
       best,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a sweep says of its runs.
+// Text on the runs of a sweep.
 
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace emplace {
 
-/// "41.3 ms (12000 evaluations, 3.1 s)", "failed: ...", "stopped".
+/// Returns "41.3 ms (12000 evaluations, 3.1 s)", "failed: ..." or "stopped".
 std::string ShortState(const RunState& state);
 
 int CountRuns(const std::vector<RunState>& states, RunProgress progress);
 
-/// Runs that did not end well: those that failed, and those killed after a checkpoint.
+/// Returns the runs that did not end well: those that failed, and those killed after a checkpoint.
 std::vector<int> FailedRuns(const std::vector<RunState>& states);
 
 /// The best feasible run of each problem.
@@ -22,9 +22,9 @@ class BestRuns {
  public:
   /// @param states  [runs]
   BestRuns(const Sweep& sweep, const std::vector<RunState>& states);
-  /// Takes a run in whose state has changed.
+  /// Takes the changed state of a run into account.
   void Update(int run);
-  /// The best of a problem: "41.3 ms by heft (#3), nmt on 2xk80"; empty without one.
+  /// Describes the best run of a problem: "41.3 ms by heft (#3), nmt on 2xk80"; empty without one.
   std::string Text(int problem) const;
 
  private:
@@ -33,7 +33,8 @@ class BestRuns {
   std::vector<int> best_;  // [problems], -1: none
 };
 
-/// The best of each problem, failures, where the results are; ends with a new line.
+/// Lists the best run of each problem, the failures and the place of the results; ends with a
+/// newline.
 std::string SweepSummary(const Sweep& sweep, const std::vector<RunState>& states);
 
 }  // namespace emplace

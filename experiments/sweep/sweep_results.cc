@@ -16,7 +16,7 @@ std::string ProgramOf(const ResultsReader& reader) {
   return ProgramText(ReadRecord<Provenance>(reader, "/config"));
 }
 
-// Other programs that have had a part in the file: "0.1.0 (commit 1ae1b4c), 0.2.0 (commit
+// Returns the other programs that have written to the file: "0.1.0 (commit 1ae1b4c), 0.2.0 (commit
 // 0e25bb1)".
 std::string EarlierPrograms(const fs::path& path, const Provenance& now) {
   const ResultsReader reader(path);
@@ -27,7 +27,7 @@ std::string EarlierPrograms(const fs::path& path, const Provenance& now) {
   return others + (has_others ? ", " : "") + last;
 }
 
-// The file is composed anew each time: texts that HDF5 has replaced would stay in it.
+// Writes the file from scratch each time, because HDF5 would keep the replaced texts.
 void Write(const SweepTask& task,
            const Provenance& provenance,
            const SearchResult& result,
@@ -101,7 +101,7 @@ RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds) {
   std::optional<SingleDevice> single;
   bool written = false;
   const auto write = [&](const SearchResult& result) {
-    // A problem that made the search fail may fail here as well.
+    // The error that failed the search may occur here again.
     if (!written && result.status != SearchStatus::kFailed) {
       single = BestSingleDevice(problem.searched, simulator);
     }

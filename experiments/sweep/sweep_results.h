@@ -1,7 +1,7 @@
 #pragma once
 
-// The results file of one run of a sweep: as `emplace run` writes them, with the attributes `sweep`
-// (its name) and `run` ("#3 graph=nmt cluster=2xk80 agent=seq2seq seed=0") of /config.
+// The results file of one run of a sweep. It has the form of `emplace run` and two more attributes
+// of /config: `sweep` (its name) and `run` ("#3 graph=nmt cluster=2xk80 agent=seq2seq seed=0").
 
 #include <filesystem>
 #include <string>
@@ -14,26 +14,26 @@
 
 namespace emplace {
 
-/// What the file of a run says; empty without one.
+/// The state of a run in its file; empty without a file.
 struct RunState : SearchRecord {
   RunProgress progress = RunProgress::kNew;
-  std::string program;  ///< ProgramText() of the one that wrote it
+  std::string program;  ///< ProgramText() of the program that wrote it
 };
 
-/// Version and commit of a program: "0.1.0 (commit 1ae1b4c)".
+/// Returns version and commit of a program: "0.1.0 (commit 1ae1b4c)".
 std::string ProgramText(const Provenance& provenance);
 
-/// Reads how far a run has come.
-/// @param path   its file, which need not be there
+/// Reads the state of a run.
+/// @param path   its file, which may be missing
 /// @param label  SearchLabel() of the run
-/// @throws InputError if the file is there but no results file of this version
+/// @throws InputError if the file exists but is not a results file of this version
 RunState ReadRunState(const std::filesystem::path& path, const std::string& label);
 
-/// The same for --resume: a damaged file is renamed to "0003.h5.damaged", with a warning on stderr,
-/// and its run begins anew.
+/// Reads the state for --resume. A damaged file is renamed to "0003.h5.damaged", with a warning on
+/// stderr, and its run starts from scratch.
 RunState ResumeRunState(const std::filesystem::path& path, const std::string& label);
 
-/// What a worker needs to know of a run.
+/// The inputs of a worker for one run.
 struct SweepTask {
   RunPlan plan;  ///< PlanOfRun()
   const SweepProblem* problem = nullptr;
@@ -44,17 +44,17 @@ struct SweepTask {
   std::string label() const { return SearchLabel(plan.agents[0], plan.seeds[0]); }
 };
 
-/// Begins the run, or goes on with it from its checkpoint, and writes its file: checkpoints
-/// meanwhile, the result at the end or when a stop is requested. A checkpoint stays until the next
-/// one, or the result, is written. If the run goes on from what another version or commit of
-/// emplace has found, /config has the attribute `earlier_programs`.
-/// @return how far the run has come: kDone, kStopped or, if an exception ended its search, kFailed
-/// @param checkpoint_seconds  at least so long between two checkpoints [s]
+/// Begins the run or resumes it from its checkpoint, and writes its file: first checkpoints, then
+/// the result at the end or at a stop request. A checkpoint stays until the next one or the result
+/// replaces it. If the run resumes results of another version or commit of emplace, /config has the
+/// attribute `earlier_programs`.
+/// @return state of the run: kDone, kStopped or, if an exception ended its search, kFailed
+/// @param checkpoint_seconds  least time between two checkpoints [s]
 /// @throws InputError for a checkpoint of another run, RunError if the file cannot be written
 RunProgress RunSweepTask(const SweepTask& task, double checkpoint_seconds);
 
-/// Notes that the process of a run ended before its time: a checkpoint stays, with `error` beside
-/// it; without one the run is failed.
+/// Records that the process of a run ended too early. A checkpoint stays, with `error` added;
+/// without a checkpoint the run is failed.
 void WriteFailure(const SweepTask& task, const std::string& error);
 
 }  // namespace emplace

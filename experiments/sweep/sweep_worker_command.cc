@@ -1,4 +1,4 @@
-// `emplace sweep-worker`: what the launchers of a sweep start on other machines.
+// `emplace sweep-worker`: the program that the launchers of a sweep start on other machines.
 
 #include <algorithm>
 #include <memory>
@@ -24,7 +24,7 @@ struct SweepWorkerOptions {
   double checkpoint_seconds = 30;
 };
 
-// That nobody works at or has worked at to the end.
+// Returns the runs that are neither executed nor ended.
 std::vector<int> FreeRuns(const RunBoard& board) {
   std::vector<int> free;
   const std::vector<RunMark> marks = board.Marks();

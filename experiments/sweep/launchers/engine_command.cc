@@ -21,7 +21,7 @@
 namespace emplace {
 namespace {
 
-constexpr off_t kKeptErrors = 2000;  // bytes of stderr
+constexpr off_t kKeptErrors = 2000;  // end of stderr [B]
 constexpr int kEndPatience = 5000;   // [ms]
 
 std::vector<char*> Arguments(std::vector<std::string>& command) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Other programs, by which launchers talk to an engine: sbatch, squeue, Python with the client of
+// Programs by which launchers communicate with an engine: sbatch, squeue, Python with the client of
 // HyperQueue.
 
 #include <cstdio>
@@ -14,41 +14,41 @@
 
 namespace emplace {
 
-/// A program that runs beside this one, in a process group of its own, so that ctrl-C does not
-/// reach it. It gets SIGTERM if this process dies.
+/// A child process in its own process group, so that ctrl-C does not reach it. It gets SIGTERM if
+/// this process dies.
 class EngineCommand {
  public:
-  /// Starts it. Its stdin is closed as soon as this object or this process ends.
-  /// @param command  program (looked for in $PATH) and arguments
+  /// Starts the program. Its stdin is closed as soon as this object or this process ends.
+  /// @param command  program (searched in $PATH) and arguments
   /// @throws RunError if it cannot be started
   explicit EngineCommand(const std::vector<std::string>& command);
-  /// SIGTERM, and SIGKILL after five seconds.
+  /// Sends SIGTERM, and SIGKILL after five seconds.
   ~EngineCommand();
   EngineCommand(const EngineCommand&) = delete;
   EngineCommand& operator=(const EngineCommand&) = delete;
 
-  /// Waits until the program writes, ends, or the time has passed; the whole lines that it has
-  /// written to stdout since the last call.
+  /// Waits until the program writes, ends, or the time has passed. Returns the complete lines that
+  /// it has written to stdout since the last call.
   std::vector<std::string> ReadLines(int milliseconds);
-  /// Whether it has ended and all that it wrote has been read.
+  /// Returns whether the program has ended and all its output has been read.
   bool ended() const { return status_.has_value(); }
-  /// Exit code, or 128 + signal. Only once it has ended.
+  /// Returns the exit code, or 128 + signal. Only after the end.
   int exit_code() const;
-  /// The last that it wrote to stderr.
+  /// Returns the end of its stderr.
   std::string errors() const;
 
  private:
   pid_t pid_ = 0;
   int in_ = -1, out_ = -1, errors_ = -1;  // pipes; a file in memory
-  std::string rest_;                      // of a line
+  std::string rest_;                      // incomplete last line
   std::optional<int> status_;
 };
 
-/// Runs a program to its end. @return what it wrote to stdout
-/// @throws RunError if it cannot be started or fails, with the last line it wrote to stderr
+/// Runs a program to its end. @return its stdout
+/// @throws RunError if it cannot be started or fails, with the last line of its stderr
 std::string RunEngineCommand(const std::vector<std::string>& command);
 
-/// "'it'\\''s'": a word of a shell.
+/// Quotes a word for a shell: "'it'\\''s'".
 std::string ShellQuote(const std::string& word);
 
 }  // namespace emplace

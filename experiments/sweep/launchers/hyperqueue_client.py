@@ -66,7 +66,7 @@ def find(server: str) -> str:
         return str(folder)
     try:
         hyperqueue.Client(folder)
-    except RuntimeError as problem:  # of a server that was killed; followed by a stack of Rust
+    except RuntimeError as problem:  # a server was killed; a stack of Rust follows
         if server:
             sys.exit(f"{server}: " + " ".join(str(problem).split("Stack backtrace")[0].split()))
         return ""
@@ -82,7 +82,7 @@ def run_cluster(workers: int, cores: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # an exception might interrupt the removal of the folder
         signal.signal(number, lambda *_: None)
     with tempfile.TemporaryDirectory(prefix="emplace-hq-") as folder, open(os.devnull, "w") as nowhere:
-        os.environ["TMPDIR"] = folder  # where HyperQueue's workers put what they need
+        os.environ["TMPDIR"] = folder  # for the files of HyperQueue's workers
         shown = os.dup(1)
         os.dup2(nowhere.fileno(), 1)  # the server prints a table of itself
         with LocalCluster(folder) as server:

@@ -20,7 +20,7 @@ extern const std::string_view kHyperQueueClient;  // hyperqueue_client.py
 
 namespace {
 
-constexpr int kStartPatience = 600;  // ticks of 0.1 s until HyperQueue must have answered
+constexpr int kStartPatience = 600;  // ticks of 0.1 s for the first answer of HyperQueue
 constexpr std::string_view kFound = "server ", kStarted = "cluster ", kEndedBundle = "ended ";
 
 std::vector<std::string> Client(const std::vector<std::string>& arguments) {
@@ -38,7 +38,7 @@ std::vector<std::string> Client(const std::vector<std::string>& arguments) {
                              errors.substr(errors.find_last_of('\n') + 1)));
 }
 
-// The first line that a client writes.
+// Returns the first line that a client writes.
 std::string FirstLine(EngineCommand& client) {
   for (int tick = 0; tick < kStartPatience; ++tick) {
     const std::vector<std::string> lines = client.ReadLines(100);

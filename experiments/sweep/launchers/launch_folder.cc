@@ -14,7 +14,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t kShownLog = 500;  // bytes
+constexpr size_t kShownLog = 500;  // [B]
 
 }  // namespace
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// What a batch system is given, and what its workers write: the folder `launch` of a sweep.
+// The folder `launch` of a sweep: the files for a batch system and the output of its workers.
 //
 //   launch/3.slurm.sh   the job script of the third submission
-//   launch/3.0.log      what the worker of its first bundle wrote
+//   launch/3.0.log      the output of the worker of its first bundle
 
 #include <filesystem>
 #include <optional>
@@ -14,15 +14,15 @@
 
 namespace emplace {
 
-/// The command by which this program is started again, as a shell knows it: its own file, or the
-/// interpreter with `-m emplace` where it runs within Python.
+/// Returns the command that starts this program again, for a shell: its own file, or the
+/// interpreter with `-m emplace` if it runs within Python.
 std::vector<std::string> ProgramCommand();
 
-/// `emplace sweep-worker FOLDER --beside ... --cores ... --checkpoint-seconds ...`; --runs is
-/// missing.
+/// Returns `emplace sweep-worker FOLDER --beside ... --cores ... --checkpoint-seconds ...`, without
+/// --runs.
 std::vector<std::string> WorkerCommand(const LaunchOrder& order);
 
-/// The variables that the program reads, $EMPLACE_..., as NAME=VALUE.
+/// Returns the variables $EMPLACE_... of the program as NAME=VALUE.
 std::vector<std::string> WorkerEnvironment();
 
 class LaunchFolder {
@@ -30,14 +30,14 @@ class LaunchFolder {
   /// Makes the folder. @throws RunError if it cannot be made
   explicit LaunchFolder(const SweepFolder& sweep);
 
-  /// A number that no submission has had, also not of an earlier start of the sweep.
+  /// Returns a number that no submission has had, including those of earlier starts of the sweep.
   int NextSubmission();
   /// @param kind  "slurm.sh"
   std::filesystem::path file(int submission, const std::string& kind) const;
-  /// The submission whose file() of this kind it is; nothing for another path.
+  /// Returns the submission with this file() of this kind; none for another path.
   std::optional<int> SubmissionOf(const std::filesystem::path& file, const std::string& kind) const;
   std::filesystem::path log(int submission, int bundle) const;
-  /// The end of what a worker wrote, in one line; empty without.
+  /// Returns the end of a worker's output in one line; empty if there is none.
   std::string LogTail(int submission, int bundle) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace emplace {
 
-/// In processes of this one, LaunchOrder::jobs at a time, which share the cores. They die with this
+/// Runs LaunchOrder::jobs forked processes at a time, which share the cores. They die with this
 /// process.
 class LocalLauncher : public Launcher {
  public:

@@ -32,7 +32,7 @@ LaunchedRank RequireRank() {
       "SLURM_PROCID); start it as in mpirun -n 4 emplace sweep CONFIG --launcher mpi");
 }
 
-// All runs, those of the rank first.
+// Returns all runs, those of the rank first.
 std::vector<int> OrderFor(const std::vector<int>& runs, const LaunchedRank& rank) {
   std::vector<int> order, others;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -42,9 +42,9 @@ std::vector<int> OrderFor(const std::vector<int>& runs, const LaunchedRank& rank
   return order;
 }
 
-// Once mpirun has passed a signal on, it kills all ranks a second later, or as soon as one of them
-// ends: so nobody ends before rank 0, which waits for all to have saved. Rank 0 empties the lock's
-// file and then tells the end.
+// After mpirun has passed on a signal, it kills all ranks a second later, or as soon as one of them
+// ends. Therefore no rank ends before rank 0, which waits until all have saved their state. Rank 0
+// empties the lock's file and then reports the end.
 void WaitForStopOfRank0(const SweepFolder& folder) {
   const auto end = Clock::now() + kRankEndPatience;
   while (Clock::now() < end && !ReadFile(folder.lock()).empty()) {
@@ -53,8 +53,8 @@ void WaitForStopOfRank0(const SweepFolder& folder) {
   std::this_thread::sleep_for(kToldPause);
 }
 
-// Rank 0 has taken the lock, checked or frozen the sweep and written the board: only then does the
-// board name the process that holds the lock. It may even have come to the end.
+// Returns whether rank 0 has taken the lock, checked or frozen the sweep and written the board.
+// Only then does the board name the process that holds the lock. The sweep may even be complete.
 bool HasBegun(const Sweep& sweep, const std::string& frozen) {
   const SweepFolder& folder = sweep.folder;
   if (!fs::exists(folder.lock()) || !fs::exists(folder.board()) || !IsFrozenAs(folder, frozen)) {

@@ -9,11 +9,11 @@
 
 namespace emplace {
 
-/// `mpirun -n 4 emplace sweep CONFIG --launcher mpi`: every rank works through the runs, one at a
-/// time; rank r begins with every size-th run from the r-th on, then takes what the others have not
-/// begun. Rank 0 holds the folder's lock, shows progress and reports the end. The ranks share the
-/// folder and its board alone: they call no function of MPI, so that every RankLauncher will do,
-/// `srun` without MPI too.
+/// `mpirun -n 4 emplace sweep CONFIG --launcher mpi`: every rank executes one run at a time. Rank r
+/// begins with every size-th run from the r-th on, then takes runs that the others have not begun.
+/// Rank 0 holds the folder's lock, shows progress and reports the end. The ranks share only the
+/// folder and its board. They call no function of MPI, so every RankLauncher works, including
+/// `srun` without MPI.
 ///
 /// This is the launcher of rank 0; the others call WorkAsRank().
 class MpiLauncher : public Launcher {
@@ -31,9 +31,9 @@ class MpiLauncher : public Launcher {
   std::vector<int> submitted_;
 };
 
-/// What the ranks above 0 do: wait until rank 0 has begun the sweep in the folder, then work
-/// through its runs. Asked to stop, a rank saves what it has and stays until rank 0 has ended, five
-/// seconds at most.
+/// The work of the ranks above 0: waits until rank 0 has begun the sweep in the folder, then
+/// executes its runs. After a stop request a rank saves its state and waits for the end of rank 0,
+/// five seconds at most.
 /// @param frozen  the text of sweep.yaml, as rank 0 writes it
 /// @throws RunError if rank 0 has not begun within two minutes
 void WorkAsRank(const Sweep& sweep,

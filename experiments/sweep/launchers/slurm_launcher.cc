@@ -17,8 +17,8 @@ namespace emplace {
 namespace {
 
 constexpr int kMaxArray = 1000;  // Slurm's default MaxArraySize, less one
-// Slurm's reason of a task that it could not start, as on a node that fell ill: it would wait for
-// an administrator for ever.
+// Slurm's reason for a task that it could not start, for example on a failed node. Such a task would
+// wait for an administrator forever.
 constexpr const char* kGivenUp = "launch failed requeued held";
 constexpr const char* kRunning = "RUNNING";
 constexpr auto kQueuePause = std::chrono::seconds(1);
@@ -34,7 +34,7 @@ void CancelInQueue(std::vector<std::string> what) {
   what.insert(what.begin(), "scancel");
   try {
     RunEngineCommand(what);
-  } catch (const RunError& error) {  // it may have ended meanwhile, or the controller is gone
+  } catch (const RunError& error) {  // the job may have ended, or the controller is gone
     PrintWarning(fmt::format("launcher slurm: {}", error.what()));
   }
 }
@@ -62,8 +62,8 @@ std::vector<SlurmTask> SlurmLauncher::OwnTasks(const std::vector<std::string>& q
   return own;
 }
 
-// That of a submission of an earlier start is read from its script. Nothing for a script that tells
-// no bundle for it.
+// Returns the task. The bundles of an earlier start's submission are read from its script. nullptr
+// if the script has no bundle for the task.
 SlurmLauncher::Task* SlurmLauncher::FindTask(const Place& place) {
   const auto [submission, is_new] = tasks_.try_emplace(place.first);
   std::vector<Task>& tasks = submission->second;
@@ -90,7 +90,7 @@ void SlurmLauncher::Submit(const std::vector<int>& runs) {
   next_question_ = Clock::now() + kQueuePause;
 }
 
-// Those of `runs`, ascending, that no task of an earlier start has.
+// Returns those of `runs`, ascending, that no task of an earlier start has.
 std::vector<int> SlurmLauncher::LeaveToEarlierTasks(const std::vector<int>& runs) {
   std::vector<int> rest = runs;
   for (const Place& place : std::exchange(earlier_, {})) {
@@ -137,24 +137,24 @@ std::vector<EndedRuns> SlurmLauncher::Watch() {
   }
   warned_ = !answered;
   queue_.reset();
-  // The longer an answer takes, the more seldom it is asked for.
+  // The longer an answer takes, the less often squeue is called.
   next_question_ =
       Clock::now() + std::max<Clock::duration>(kQueuePause, 10 * (Clock::now() - asked_));
   const std::vector<SlurmTask> queue = OwnTasks(std::exchange(queue_lines_, {}));
   return answered ? TellEnded(queue) : std::vector<EndedRuns>();
 }
 
-// Starts squeue if it is time.
+// Starts squeue when it is due.
 void SlurmLauncher::AskQueue() {
   if (queue_ || Clock::now() < next_question_) return;
   asked_ = Clock::now();
   queue_ = std::make_unique<EngineCommand>(SqueueCommand());
 }
 
-// @param queue  tasks that wait or run; completing ones among them
+// @param queue  tasks that wait, run or complete
 std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& queue) {
   const std::vector<RunMark> marks = order_.board.Marks();
-  // A worker that helps others does not show in its bundle, but in the number of runs at work.
+  // A worker that helps others shows no work in its own bundle, only in the number of active runs.
   const bool all_work =
       order_.board.NumClaimed() >= std::ranges::count(queue, kRunning, &SlurmTask::state);
   std::set<Place> alive;
@@ -164,7 +164,7 @@ std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& qu
     alive.emplace(now.submission, now.index);
     const bool works = ShowsWork(*task, marks) || all_work || now.state != kRunning;
     if (now.reason.find(kGivenUp) != std::string::npos || IsSilent(*task, works)) {
-      // Once it has left the queue, its runs go to another.
+      // After it has left the queue, its runs are submitted again.
       CancelInQueue({fmt::format("{}_{}", now.job, now.index)});
     }
   }
@@ -179,7 +179,7 @@ std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& qu
   return ended;
 }
 
-// Is a run of its bundle being worked at, or has one ended since the last look?
+// Returns whether a run of its bundle is active or has ended since the last check.
 // @param marks  [runs]
 bool SlurmLauncher::ShowsWork(Task& task, const std::vector<RunMark>& marks) const {
   const auto has_ended = [&](int run) {
@@ -191,7 +191,7 @@ bool SlurmLauncher::ShowsWork(Task& task, const std::vector<RunMark>& marks) con
              task.runs, [&](int run) { return !has_ended(run) && order_.board.IsClaimed(run); });
 }
 
-// Has it run without work for too long?
+// Returns whether the task has run without work for too long.
 bool SlurmLauncher::IsSilent(Task& task, bool works) const {
   if (works || !task.silent) task.silent = works ? std::nullopt : std::optional(Clock::now());
   return task.silent && Clock::now() - *task.silent >
@@ -204,7 +204,7 @@ void SlurmLauncher::Cancel() {
     for (const SlurmTask& task : OwnTasks(Lines(RunEngineCommand(SqueueCommand())))) {
       if (task.state == "PENDING") jobs.insert(task.job);
     }
-  } catch (const RunError& error) {  // tasks that begin late find the request to stop
+  } catch (const RunError& error) {  // tasks that begin late find the stop request
     PrintWarning(fmt::format("launcher slurm: {}", error.what()));
   }
   for (const std::string& job : jobs) CancelInQueue({"--state=PENDING", job});

@@ -17,17 +17,18 @@
 
 namespace emplace {
 
-/// Bundles as tasks of job arrays of Slurm, LaunchOrder::jobs at a time. The job script stays in
-/// the sweep's folder (launch/1.slurm.sh). Tasks may be requeued: a second start of a task passes
-/// over the runs that are done and goes on from checkpoints. The queue is asked whether tasks live,
-/// every second or more seldom; while the controller does not answer, tasks count as alive. Jobs
-/// outlive this process; the next start leaves their runs to those that it finds in the queue.
-/// Tasks are known by their scripts: numbers of jobs are given twice, and tasks that have ended
-/// come back, when a controller is killed before it has written down what it did. A task that runs
-/// and works at nothing for LauncherConfig::patience_seconds is cancelled.
+/// Runs bundles as tasks of job arrays of Slurm, LaunchOrder::jobs at a time. The job script stays
+/// in the sweep's folder (launch/1.slurm.sh). Tasks may be requeued: the second start of a task
+/// skips the runs that are done and resumes from checkpoints. squeue is called at most once a
+/// second to find the tasks that live; while the controller does not answer, tasks count as alive.
+/// Jobs outlive this process; the next start finds them in the queue and leaves their runs to them.
+///
+/// Scripts identify tasks, because job numbers do not: a controller that is killed before it has
+/// saved its state may reuse a number, or list ended tasks again. A running task that executes
+/// nothing for LauncherConfig::patience_seconds is cancelled.
 class SlurmLauncher : public Launcher {
  public:
-  /// @throws RunError if there is no sbatch, or no controller answers
+  /// @throws RunError if sbatch is missing, or no controller answers
   explicit SlurmLauncher(const LaunchOrder& order);
   std::string description() const override;
   void Submit(const std::vector<int>& runs) override;
@@ -39,9 +40,9 @@ class SlurmLauncher : public Launcher {
   using Place = std::pair<int, int>;  // submission, index in its array
   struct Task {
     std::vector<int> runs;                    // its bundle
-    std::vector<int> owed;                    // of these, what is to be told when it has ended
-    std::optional<Clock::time_point> silent;  // runs and works at nothing, since then
-    std::ptrdiff_t num_ended = 0;             // of its runs, when last looked at
+    std::vector<int> owed;                    // runs to be reported when it has ended
+    std::optional<Clock::time_point> silent;  // start of the time in which it runs without work
+    std::ptrdiff_t num_ended = 0;             // ended runs of the bundle at the last check
   };
 
   std::vector<SlurmTask> OwnTasks(const std::vector<std::string>& queue) const;
@@ -57,7 +58,7 @@ class SlurmLauncher : public Launcher {
   LaunchFolder folder_;
   std::set<Place> earlier_;                 // in the queue before the first Submit()
   std::map<int, std::vector<Task>> tasks_;  // by submission
-  std::unique_ptr<EngineCommand> queue_;    // squeue, while it runs
+  std::unique_ptr<EngineCommand> queue_;    // squeue while it runs
   std::vector<std::string> queue_lines_;
   Clock::time_point asked_, next_question_;
   bool warned_ = false;

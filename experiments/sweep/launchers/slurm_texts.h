@@ -1,6 +1,6 @@
 #pragma once
 
-// What Slurm is given and what it tells, as text: job scripts and lines of squeue.
+// Input and output of Slurm as text: job scripts and lines of squeue.
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace emplace {
 
-/// The job script. Task N gives the N-th line of `bundles` to its worker.
-/// @param options  of sbatch, a word each
+/// Returns the job script. Task N passes the N-th line of `bundles` to its worker.
+/// @param options  options of sbatch, one word each
 std::string SlurmScript(const std::vector<std::string>& worker,
                         const std::vector<std::string>& bundles,
                         const std::vector<std::string>& options,
@@ -17,23 +17,23 @@ std::string SlurmScript(const std::vector<std::string>& worker,
                         int workers,
                         int cores);
 
-/// `bundles` of such a text; empty if it is none.
+/// Returns the `bundles` of such a script; empty for another text.
 std::vector<std::string> BundlesOfSlurmScript(const std::string& text);
 
 /// A line of squeue: a task of a job array.
 struct SlurmTask {
-  std::string job;  ///< number of the array; a controller that was killed may give it once more
+  std::string job;  ///< number of the array; a killed controller may reuse it
   int index = 0;    ///< in the array
   std::string state, reason;
   std::string script;
-  int submission = 0;  ///< whose script it is, of a sweep's own tasks
+  int submission = 0;  ///< of its script; only for tasks of the sweep
 };
 
-/// What squeue is asked for: all jobs of the user, for a number that Slurm has forgotten is an
-/// error.
+/// Returns the call of squeue. It asks for all jobs of the user, because a forgotten job number
+/// would be an error.
 std::vector<std::string> SqueueCommand();
 
-/// Nothing if a line of its answer is of no task of an array.
+/// Returns none if the line does not describe a task of an array.
 std::optional<SlurmTask> ParseSlurmTask(const std::string& line);
 
 }  // namespace emplace
