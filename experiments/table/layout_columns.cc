@@ -31,7 +31,7 @@ struct ColumnFields {
 struct NamedValue {
   const char* name;
   ColumnValue value;
-  const char* unit;  // "": that of the table
+  const char* unit;  // "": unit of the table
 };
 constexpr NamedValue kValues[] = {
     {"step_time", ColumnValue::kStepTime, ""},
@@ -173,7 +173,7 @@ void LayoutColumns::RequireNames(const Formula& formula) const {
   }
 }
 
-// Depth first.
+// Appends the column after its inputs, depth first.
 void LayoutColumns::AppendToOrder(int index) {
   if (std::find(order_.begin(), order_.end(), index) != order_.end()) return;
   const LayoutColumn& column = columns_[index];

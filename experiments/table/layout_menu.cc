@@ -18,13 +18,13 @@ TableLayout ReadWith(ConfigNode layout, const std::vector<std::string>& settings
   return ReadTableLayout(layout);
 }
 
-// The file of a sweep that has a layout of its own; nothing if it has none, or there is none.
+// Returns the file of a sweep that contains a layout; none if it has none or does not exist.
 std::optional<fs::path> FindSweepWithTable(const std::string& name) {
   const std::optional<fs::path> path = FindSweep(name);
   return path && ConfigNode::FromFile(*path).Has("table") ? path : std::nullopt;
 }
 
-// Names of layouts, and of sweeps that have a layout of their own.
+// Returns the names of layouts, and of sweeps that contain a layout.
 std::vector<std::string> LayoutNames() {
   std::vector<std::string> names = MenuNames(LayoutMenu());
   for (const std::string& sweep : SweepNames()) {

@@ -17,7 +17,7 @@
 namespace emplace {
 namespace {
 
-// A row before its numbers are known.
+// A row before its numbers are computed.
 struct RowPlan {
   std::vector<std::string> heads;
   std::vector<RunCondition> conditions;
@@ -36,8 +36,8 @@ std::vector<RunCondition> ConditionsOf(const ResultRun& run, const std::vector<s
   return conditions;
 }
 
-// Keys that tell the rows apart: graph, cluster, and each further key that tells runs apart that
-// are alike in the keys before it.
+// Returns the keys that distinguish rows: graph, cluster, and each further key in which runs with
+// equal earlier keys differ.
 std::vector<std::string> VaryingKeys(const std::vector<ResultRun>& runs) {
   std::vector<std::string> keys = {"graph", "cluster"};
   for (const std::string& key : RunKeys()) {
@@ -181,8 +181,8 @@ class TableMaker {
     return cell;
   }
 
-  // Sorts rows by a column, the least first. Rows that differ in the agent alone are of one problem
-  // and stay together; problems keep their order. Last come rows without a number.
+  // Sorts rows by a column, the least first. Rows that differ only in the agent belong to one
+  // problem and stay together; problems keep their order. Rows without a number come last.
   void SortRows() {
     const auto column = std::ranges::find(table_.columns, layout_.sort, &ResultTableColumn::name);
     const auto agent = std::ranges::find(table_.heads, "agent");
@@ -215,7 +215,7 @@ class TableMaker {
     }
   }
 
-  // Sorts agents by the median over the rows of their step time over the best of the row.
+  // Sorts agents by the median over the rows of their step time / best step time of the row.
   void SortColumns() {
     std::vector<double> score(columns_.size(), std::numeric_limits<double>::infinity());
     for (size_t c = 0; c < columns_.size(); ++c) {

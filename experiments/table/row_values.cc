@@ -26,7 +26,7 @@ bool Satisfies(const ResultRun& run, const std::vector<RunCondition>& conditions
   });
 }
 
-// The key in which two runs differ, with both values; empty if they are alike.
+// Returns the key in which two runs differ, with both values; empty if they are equal.
 std::string Difference(const ResultRun& a, const ResultRun& b) {
   for (const std::string& key : RunKeys()) {
     const std::string *left = FindRunKey(a, key), *right = FindRunKey(b, key);
@@ -70,7 +70,7 @@ void RequireAlike(const std::vector<const ResultRun*>& runs,
   }
 }
 
-// A number of the runs `drawn` in one resample; -1 stands for the runs as they are.
+// A statistic of the runs `drawn` in a resample; -1 is the original sample.
 using StatisticOf = std::function<double(const std::vector<int>& drawn, int resample)>;
 
 Resampled OfRuns(int num_runs, bool by_chance, Rng rng, const StatisticOf& statistic) {
@@ -88,7 +88,9 @@ Resampled OfRuns(int num_runs, bool by_chance, Rng rng, const StatisticOf& stati
   return number;
 }
 
-// @param reached  by run: when; infinite: never   @param ends  by run: when it ended
+// Returns the expected running time of COCO.
+// @param reached  effort of each run until the target; infinite: never
+// @param ends     effort of each run until its end
 double ExpectedOf(const std::vector<double>& reached, const std::vector<double>& ends) {
   double spent = 0;
   int num_reached = 0;
@@ -113,7 +115,7 @@ bool IsInSeconds(ColumnValue value) {
   return value == ColumnValue::kSecondsTo || value == ColumnValue::kExpectedSecondsTo;
 }
 
-// Evaluations or seconds until the best step time was at most `target` [unit].
+// Returns the evaluations or seconds until the best step time was at most `target` [unit].
 double WhenReached(const std::vector<BestSoFar>& best,
                    double target,
                    double per_nanosecond,
@@ -164,13 +166,13 @@ double NumberOf(const ResultRun& run, ColumnValue value, const std::string& unit
   return 0;
 }
 
-// The same for every seed, or a verdict: such numbers have no interval.
+// Verdicts, and numbers that are equal for every seed, have no interval.
 bool HasInterval(ColumnValue value) {
   return value != ColumnValue::kOptimal && value != ColumnValue::kNoiseRegret;
 }
 
-// Has the run what the column shows? All that are done have it, but for what `emplace stress` adds,
-// and for the best single device where none fits or an earlier program wrote the file.
+// Returns whether a done run has the number. Numbers of `emplace stress` may be missing, as may the
+// best single device if no placement fits or an earlier program wrote the file.
 bool IsThere(const ResultRun& run, ColumnValue value) {
   if (value == ColumnValue::kBestSingleDevice || value == ColumnValue::kSpeedUp) {
     return !std::isnan(run.best_single_device_ns);
@@ -263,7 +265,7 @@ Resampled RowValues::EvaluateColumn(int index, const LayoutColumn& column) {
     number.missing = {agent.empty() ? column.name : agent};
     return number;
   }
-  std::string group = name_ + "\n" + agent;  // one for all columns of an agent
+  std::string group = name_ + "\n" + agent;  // shared by all columns of an agent
   for (const auto& [key, value] : column.where) group += fmt::format("\n{}={}", key, value);
   const int num_runs = static_cast<int>(done.size());
 

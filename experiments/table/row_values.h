@@ -1,16 +1,16 @@
 #pragma once
 
-// The numbers of one row of a table: medians over seeds, formulas of them, and both in every
-// resample of the bootstrap (result_table.h).
+// Computes the numbers of one row of a table: medians over seeds, formulas of them, and both in
+// every resample of the bootstrap (result_table.h).
 //
-// What it is expected to take until a target is reached, if a search that ends without is begun
-// anew with another seed, is
+// The expected effort until a target is reached assumes that a search that ends without the target
+// starts again with another seed. It is
 //
-//   sum over all runs of min(when it was reached, when the run ended) / number that reached it
+//   sum over all runs of min(effort at the target, effort at the end) / number that reached it,
 //
 // the expected running time of COCO (Hansen, Auger, Ros, Mersmann, Tusar and Brockhoff, "COCO: a
 // platform for comparing continuous optimizers in a black-box setting", Optimization Methods and
-// Software 36(1), 2021 [R]). Unlike a median it counts what searching in vain has cost.
+// Software 36(1), 2021). Unlike a median it includes the effort of unsuccessful searches.
 
 #include <limits>
 #include <map>
@@ -27,33 +27,34 @@ namespace emplace {
 
 inline constexpr int kTableResamples = 10000;
 
-/// A number, and what it is in each resample.
+/// A number and its values in the resamples.
 struct Resampled {
   bool run = true;                   ///< false: a finished run is missing
-  std::vector<std::string> missing;  ///< of these agents; or names that are no columns
+  std::vector<std::string> missing;  ///< these agents, or names that are not columns
   double value = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> samples;  ///< [kTableResamples]; empty: no chance is in it
-  SeedCounts seeds;             ///< that the samples are drawn from
-  bool is_median = false;       ///< of the seeds of one agent, which alone are by chance
+  std::vector<double> samples;  ///< [kTableResamples]; empty: the number is not random
+  SeedCounts seeds;             ///< number of resampled seeds
+  bool is_median = false;       ///< median over the seeds of one agent
 
   double At(int resample) const { return samples.empty() ? value : samples[resample]; }
 };
 
-/// From kBootstrapSeeds on the 95 % percentile interval: of N samples in order, those with the
-/// numbers 0.025 N and 0.975 N. With fewer the range of the samples, which is the range of the
-/// seeds if the number is their median: that has RangeLevel(); others, such as formulas, have no
-/// level. None without samples, or if one of them is NaN.
+/// Returns the interval of a number. With kBootstrapSeeds or more it is the 95 % percentile
+/// interval: samples number 0.025 N and 0.975 N of N ordered samples. With fewer it is the range of
+/// the samples. For a median that is the range of the seeds, with the level RangeLevel(); for
+/// others, such as formulas, the level is unknown. None without samples, or if a sample is NaN.
 std::optional<Interval> IntervalOf(const Resampled& number);
 
-/// A random generator whose state depends on the text alone.
+/// Returns a random generator whose state depends only on the text.
 Rng GeneratorFor(const std::string& text);
 
 /// Computes all columns of a row.
 class RowValues {
  public:
-  /// @param columns, order  of a TableLayout   @param unit  of step times
-  /// @param name  of the row, for messages
-  /// @param runs  that the row selects; must outlive this
+  /// @param columns, order  of a TableLayout
+  /// @param unit            unit of step times
+  /// @param name            name of the row, for messages
+  /// @param runs            runs of the row; must outlive this object
   /// @throws InputError if the runs of a column differ in more than the seed
   RowValues(const std::vector<LayoutColumn>& columns,
             const std::vector<int>& order,
@@ -62,21 +63,20 @@ class RowValues {
             const std::vector<const ResultRun*>& runs);
 
   const Resampled& column(int index) const { return columns_[index]; }
-  /// Runs of the column, done or not; none for a formula.
+  /// Returns the runs of the column, done or not; none for a formula.
   const std::vector<const ResultRun*>& runs(int index) const { return runs_[index]; }
-  /// How many of them have a finite number; with a target: reached it.
+  /// Returns the number of runs with a finite number; with a target: that reached it.
   int num_finite(int index) const { return num_finite_[index]; }
 
-  /// The value of a formula of columns, in their units. A name that is no column is told in
-  /// `missing`.
+  /// Evaluates a formula of columns, in their units. Unknown names are added to `missing`.
   Resampled Evaluate(const Formula& formula) const;
-  /// The same, without resamples, if a column, and with it those computed from it, had another
-  /// value. @pre Evaluate(formula).run
+  /// Evaluates the formula without resamples as if a column had another value; the columns computed
+  /// from it change as well. @pre Evaluate(formula).run
   double EvaluateIf(const Formula& formula, const std::string& column, double value) const;
 
-  /// Step times of all runs of the row that are done and fit, ascending [unit].
+  /// Returns the step times of all done runs of the row whose placements fit, ascending [unit].
   const std::vector<double>& known_times() const { return known_times_; }
-  /// A bound that holds for all of them [unit]; 0: none.
+  /// Returns a bound on all of these times [unit]; 0: none.
   double bound() const { return bound_; }
 
  private:

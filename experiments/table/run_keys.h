@@ -5,8 +5,8 @@
 
 namespace emplace {
 
-/// Keys of a run config that rows of tables can be made of or selected by, `agent` (its label)
-/// included.
+/// Returns the keys of a run config that can define or select rows of tables, and `agent` (its
+/// label).
 std::vector<std::string> RunKeys();
 
 }  // namespace emplace

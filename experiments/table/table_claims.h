@@ -1,6 +1,6 @@
 #pragma once
 
-// Do the claims of a paper hold in our numbers?
+// Checks the claims of a paper against our numbers.
 
 #include <vector>
 
@@ -9,12 +9,13 @@
 
 namespace emplace {
 
-/// Checks one claim row by row: Add() for each row that it is about, then Result().
+/// Checks one claim row by row: call Add() for each row that it applies to, then Result().
 class ClaimCheck {
  public:
   /// @param claim  must outlive this
   explicit ClaimCheck(const LayoutClaim& claim);
-  /// @param row  index into ResultTable::rows   @param values  its numbers
+  /// @param row     index into ResultTable::rows
+  /// @param values  numbers of the row
   void Add(int row, const RowValues& values);
   ClaimResult Result() const;
 

@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-// Below the keys.
+// Printed below the keys.
 constexpr const char* kLayoutExample = R"(
 # Example: mine.yaml, for `emplace table results/quick --layout ./mine.yaml`.
 # A row per graph and cluster, the step times of two agents, their ratio, and a

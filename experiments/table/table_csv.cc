@@ -12,13 +12,13 @@ std::string CsvNumber(double value) {
   return std::isnan(value) ? "" : fmt::format("{}", value);
 }
 
-// low, high
+// Columns low, high.
 std::string CsvEnds(const std::optional<Interval>& interval) {
   if (!interval) return ",";
   return CsvNumber(interval->low) + "," + CsvNumber(interval->high);
 }
 
-// interval, interval_level, interval_seeds
+// Columns interval, interval_level, interval_seeds.
 std::string CsvKind(const std::optional<Interval>& interval) {
   if (!interval) return ",,";
   return fmt::format("{},{},{}",

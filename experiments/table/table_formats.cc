@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kListedFailures = 20;
 
-// Step times, and what is infinite where no placement fits.
+// Returns whether the numbers are step times, which are infinite if no placement fits.
 bool IsStepTime(const ResultTableColumn& column) {
   static const std::set<std::string> kUnits = {"s", "ms", "us", "ns"};
   static const std::set<ColumnValue> kOfStepTimes = {ColumnValue::kStepTime,
@@ -27,13 +27,13 @@ bool IsStepTime(const ResultTableColumn& column) {
          (column.value == ColumnValue::kFormula && kUnits.contains(column.unit));
 }
 
-// A placement that does not fit is never done.
+// A speed-up of 0 means that no placement fits.
 bool IsNoSpeedUp(double value, const ResultTableColumn& column) {
   return column.value == ColumnValue::kSpeedUp && value == 0;
 }
 
-// Digits behind the point with which `value` has so many significant ones, or more before the
-// point.
+// Returns the decimals that give `value` this many significant digits; digits before the point are
+// never cut.
 int DecimalsFor(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const int before = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
@@ -47,12 +47,12 @@ int Decimals(double value, const ResultTableColumn& column) {
   return DecimalsFor(value, IsStepTime(column) ? 4 : 3);
 }
 
-// Its numbers are from milliseconds to days in one table.
+// Durations in one table range from milliseconds to days.
 bool IsDuration(const ResultTableColumn& column) {
   return column.unit == "h" || column.value == ColumnValue::kSeconds;
 }
 
-// "325.0 ms", "12.5 min", "41.2 h"
+// Returns "325.0 ms", "12.5 min", "41.2 h".
 std::string FormatLength(double value, const ResultTableColumn& column) {
   const double seconds = std::abs(value) * (column.unit == "h" ? 3600 : 1);
   const std::string text = seconds > 0 && seconds < 1
@@ -84,7 +84,7 @@ std::string MeaningOf(const std::string& confidence) {
   return confidence == "?" ? "from a weak source" : "our own";
 }
 
-// Agents without chance run once, whatever the seeds.
+// Agents without randomness run once and do not count.
 std::string SeedsText(const ResultTable& table) {
   SeedCounts seeds;
   for (const ResultTableRow& row : table.rows) {
@@ -109,7 +109,7 @@ bool AnyCell(const ResultTable& table, const std::string& text) {
   return false;
 }
 
-// Which kinds of intervals a table shows.
+// The kinds of intervals in a table.
 struct ShownIntervals {
   bool bootstrap = false, range_without_level = false;
   std::set<int> range_seeds;  // of ranges with a level
@@ -129,8 +129,8 @@ ShownIntervals IntervalsOf(const ResultTable& table) {
   return shown;
 }
 
-// " [range of the seeds, which contains the median of all possible seeds with probability 50 % for
-// 2 seeds, 75 % for 3]"
+// Returns " [range of the seeds, which contains the median of all possible seeds with probability
+// 50 % for 2 seeds, 75 % for 3]".
 std::string IntervalText(const ShownIntervals& shown) {
   std::string range;
   for (const int seeds : shown.range_seeds) {

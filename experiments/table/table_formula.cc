@@ -22,7 +22,7 @@ bool AnyUndefined(Values values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
 }
 
-// muParser's own min and max drop a NaN or return it, depending on where it stands.
+// muParser's own min and max drop or return a NaN, depending on its position.
 double Min(const double* values, int count) {
   const Values all(values, count);
   return AnyUndefined(all) ? kNotANumber : *std::min_element(all.begin(), all.end());
@@ -59,7 +59,7 @@ double Round(double value) {
   return std::round(value);
 }
 
-// Without muParser's random numbers: the same runs give the same table.
+// Has none of muParser's random numbers: the same runs give the same table.
 mu::Parser MakeParser() {
   mu::Parser parser;
   parser.ClearFun();
@@ -87,7 +87,7 @@ bool IsNameCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Operators of muParser that change variables or compare are not for formulas.
+// Refuses operators of muParser that change variables or compare.
 void RequireArithmetic(const std::string& text, const ConfigNode& place) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) place.Fail("expected a formula");
   const auto bad = std::find_if(text.begin(), text.end(), [](char c) {

@@ -2,9 +2,10 @@
 
 // Arithmetic over the columns of a table: "min(scotch, expert) / rl - 1".
 //
-// Numbers, names, + - * / ^ and parentheses (muParser reads them), and the functions min, max, sum,
-// avg, abs, sqrt, exp, log, round. The first four take any number of values and are NaN if one of
-// them is. What else muParser knows, such as comparisons and assignments, is refused.
+// Formulas have numbers, names, + - * / ^ and parentheses (parsed by muParser), and the functions
+// min, max, sum, avg, abs, sqrt, exp, log, round. The first four take any number of values and
+// return NaN if a value is NaN. Other features of muParser, such as comparisons and assignments,
+// are refused.
 
 #include <memory>
 #include <span>
@@ -15,11 +16,11 @@
 
 namespace emplace {
 
-/// A formula that was read and can be evaluated.
+/// A parsed formula.
 class Formula {
  public:
-  /// @param place  where the text stands, for messages
-  /// @throws InputError at `place` for an empty text, wrong syntax, a function that does not exist
+  /// @param place  place of the text, for messages
+  /// @throws InputError at `place` for an empty text, wrong syntax, or an unknown function
   Formula(const std::string& text, const ConfigNode& place);
   ~Formula();
   Formula(const Formula& other);
@@ -28,16 +29,16 @@ class Formula {
   Formula& operator=(Formula&&) noexcept;
 
   const std::string& text() const { return text_; }
-  /// The names it uses, sorted.
+  /// Returns the names in the formula, sorted.
   const std::vector<std::string>& names() const { return names_; }
   const ConfigNode& place() const { return place_; }
 
-  /// Infinities and NaN follow IEEE 754. Not for two threads at once.
-  /// @param values  [names().size()], of the names in their order
+  /// Evaluates the formula. Infinities and NaN follow IEEE 754. Not thread-safe.
+  /// @param values  [names().size()], in the order of the names
   double Evaluate(std::span<const double> values) const;
 
-  /// Is `name` one that formulas can use: a letter or _, then letters, digits and _, and none of
-  /// the functions?
+  /// Returns whether formulas can use `name`: a letter or _, then letters, digits and _, and not
+  /// the name of a function.
   static bool CanName(const std::string& name);
 
  private:
@@ -48,19 +49,20 @@ class Formula {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What a claim says: "left <= right".
+/// A comparison of a claim: "left <= right".
 struct Comparison {
   Formula left;
   std::string op;  ///< "<", "<=", ">" or ">="
   Formula right;
 
-  /// Does it hold for these values of both sides? Not if a side is NaN, and not if both are the
-  /// same infinity: of two agents that both do not fit none is better.
+  /// Returns whether the comparison holds for these values. It does not hold if a side is NaN, or
+  /// if both are the same infinity: of two agents without a fitting placement neither is better.
   bool Holds(double left_value, double right_value) const;
 };
 
 /// Reads a comparison.
-/// @throws InputError at `place` unless `text` is two formulas with one comparison between them
+/// @throws InputError at `place` unless `text` consists of two formulas with one comparison between
+///   them
 Comparison ParseComparison(const std::string& text, const ConfigNode& place);
 
 }  // namespace emplace

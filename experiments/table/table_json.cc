@@ -14,7 +14,7 @@ Json Finite(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
-// With "inf" and "-inf", which JSON has no numbers for.
+// Returns "inf" and "-inf" as texts, because JSON has no such numbers.
 Json JsonNumber(double value) {
   return std::isinf(value) ? Json(value > 0 ? "inf" : "-inf") : Finite(value);
 }

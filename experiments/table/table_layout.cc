@@ -97,7 +97,7 @@ std::string ReadConfidence(const std::string& value, const ConfigNode& place) {
   return RequireOneOf(value, kConfidences, "confidence", place);
 }
 
-// A number, oom, or {value: one of these, confidence: V}; nothing for null.
+// Reads a number, oom, or {value: one of these, confidence: V}; none for null.
 std::optional<PublishedNumber> ReadPublished(const ConfigNode& node,
                                              const std::string& confidence) {
   if (node.IsNull()) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<PublishedNumber> ReadPublished(const ConfigNode& node,
   return PublishedNumber{node.AsDouble(), node.AsString(), confidence};
 }
 
-// Reads the parts of a layout one after another; later parts are checked against earlier ones.
+// Reads the parts of a layout in order; later parts are checked against earlier ones.
 class LayoutReader {
  public:
   explicit LayoutReader(const ConfigNode& root) : fields_(ReadFields<LayoutFields>(root)) {
@@ -207,7 +207,7 @@ class LayoutReader {
     layout_.rows.push_back(std::move(row));
   }
 
-  // A median over several agents would mean nothing.
+  // A median over several agents would be meaningless.
   void RequireAgents() const {
     const auto says_agent = [](const std::vector<RunCondition>& conditions) {
       return std::any_of(conditions.begin(), conditions.end(), [](const RunCondition& condition) {
@@ -279,7 +279,7 @@ class LayoutReader {
   LayoutFields fields_;
   ConfigNode sort_place_;
   TableLayout layout_;
-  std::optional<LayoutColumns> columns_;  // none: agents
+  std::optional<LayoutColumns> columns_;  // none: agents are columns
 };
 
 }  // namespace

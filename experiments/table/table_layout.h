@@ -1,16 +1,16 @@
 #pragma once
 
-// What a table shows, as YAML: a file of configs/layouts, or the key `table` of a sweep.
+// The layout of a table in YAML: a file of configs/layouts, or the key `table` of a sweep.
 //
 //   title: "Device placement optimisation with RL (ICML 2017), table 1"
 //   note: "Machines: simulated from published figures [ours]"
 //   unit: s                                           of all step times
-//   rows:                                             one after another, or [graph, cluster], or
-//     - {label: "NMT, 2 GPUs", graph: nmt, cluster: 2xk80,          varying
+//   rows:                                             a list, or [graph, cluster], or varying
+//     - {label: "NMT, 2 GPUs", graph: nmt, cluster: 2xk80,
 //        published: {expert: 4.99, rl: 4.04, single_gpu: oom,
 //                    speedup: {value: 23.5, confidence: V}}}
-//   sort: rl                                          rows of a problem by this column
-//   columns:                                          one after another, or: agents
+//   sort: rl                                          sorts the rows of a problem by this column
+//   columns:                                          a list, or: agents
 //     - {name: rl, label: RL, agent: seq2seq}
 //     - {name: expert, agent: expert}
 //     - {name: found, agent: seq2seq, value: evaluations_to, target: "1.01 * rl"}
@@ -23,9 +23,10 @@
 //        where: {graph: nmt}, in: every, of: rl}
 //
 // A name in a formula is the number of that column in the same row, in the column's unit: seconds
-// where the table has seconds, 23.5 for a column in percent. `confidence` is how sure we are of
-// what a paper says: V looked up, R recalled, ? weak; claims that are not the paper's are ours.
-// `emplace table --help-layout` prints all keys, configs/README.md tells how to make a table.
+// if the table has seconds, 23.5 for a column in percent. `confidence` is the confidence in a
+// number or claim of a paper: V looked up, R recalled, ? weak; "ours" marks claims that the paper
+// does not make. `emplace table --help-layout` prints all keys; configs/README.md explains how to
+// make a table.
 
 #include <cstdint>
 #include <map>
@@ -38,85 +39,87 @@
 
 namespace emplace {
 
-/// A condition on a run: that a key of its resolved run config ("graph", "budget.evaluations"), or
-/// `agent`, its label, has this value.
+/// A condition on a run: a key of its resolved run config ("graph", "budget.evaluations"), or
+/// `agent` (its label), has this value.
 struct RunCondition {
   std::string key, value;
   bool operator==(const RunCondition&) const = default;
 };
 
-/// Are all of `wanted` among the conditions of a row?
+/// Returns whether all of `wanted` are among the conditions of a row.
 bool SatisfiesAll(const std::vector<RunCondition>& row, const std::vector<RunCondition>& wanted);
 
-/// A number that a paper tells. [unit of its column]
+/// A number published in a paper. [unit of its column]
 struct PublishedNumber {
-  double value = 0;        ///< infinite: it did not fit
-  std::string text;        ///< as it was written: "4.60"
+  double value = 0;        ///< infinite: the placement did not fit
+  std::string text;        ///< as in the layout: "4.60"
   std::string confidence;  ///< "V" verified, "R" recalled, "?" weak, "ours"
 };
 
-/// One row: the runs that it is made of, and what the paper says of them.
+/// A row: its runs, and the published numbers.
 struct LayoutRow {
   std::string label;
-  std::vector<RunCondition> runs;                    ///< those that have all of these
+  std::vector<RunCondition> runs;                    ///< runs that satisfy all of these
   std::map<std::string, PublishedNumber> published;  ///< by name of the column
 };
 
-/// What a column shows.
+/// The number in a column.
 enum class ColumnValue : std::uint8_t {
   kStepTime,       ///< of the best placement found; infinite if none fits
-  kEvaluations,    ///< placements simulated
-  kSeconds,        ///< of search [s]
-  kRanks,          ///< processes that made the run together
-  kHardwareHours,  ///< that measuring the same placements would have taken [h]
-  kEvaluationsTo,  ///< placements simulated until the best one was at most the target; infinite if
-                   ///< it never was
-  kSecondsTo,      ///< of search until then [s]
-  kExpectedEvaluationsTo,  ///< placements simulated by all runs, each until then or, if it never
-                           ///< was, until its end, over the number of runs in which it was: the
-                           ///< expected running time of COCO (row_values.h); infinite if in none
-  kExpectedSecondsTo,      ///< the same of search [s]
-  kReached,                ///< share of the runs in which it was
-  kBound,                  ///< proven lower bound of the problem; of several problems the least
-  kBestKnown,  ///< the shortest step time of all runs of the row's problems, in whichever row;
-               ///< with agent or where, of those runs of the row; infinite if none fits
-  kBestSingleDevice,  ///< step time of the best single device; of several problems the least
-  kSpeedUp,           ///< that / step time; 0 if no placement fits
+  kEvaluations,    ///< simulated placements
+  kSeconds,        ///< of searching [s]
+  kRanks,          ///< processes that executed the run together
+  kHardwareHours,  ///< time to measure the same placements on hardware [h]
+  kEvaluationsTo,  ///< simulated placements until the best step time was at most the target;
+                   ///< infinite if it never was
+  kSecondsTo,      ///< seconds of search until then [s]
+  kExpectedEvaluationsTo,  ///< expected running time of COCO (row_values.h): simulated placements
+                           ///< of all runs, each until it reached the target or else until its end,
+                           ///< over the number of runs that reached it; infinite if none did
+  kExpectedSecondsTo,      ///< the same in seconds of search [s]
+  kReached,                ///< share of the runs that reached the target
+  kBound,                  ///< proven lower bound of the problem; for several problems the least
+  kBestKnown,  ///< shortest step time of all runs of the row's problems in any row; with agent or
+               ///< where, only of those runs of the row; infinite if none fits
+  kBestSingleDevice,  ///< step time of the best single device; for several problems the least
+  kSpeedUp,           ///< best single device / step time; 0 if no placement fits
   kGap,               ///< step time / bound - 1
   kOptimal,           ///< 1: the bound proves the placement optimal, 0: it does not
-  kNoiseRegret,  ///< mean over draws of noise of step time / best of the run - 1 (`emplace stress`)
+  kNoiseRegret,  ///< mean over noise draws of step time / best of the run - 1 (`emplace stress`)
   kFormula,      ///< of other columns
 };
 
-/// Is it the least number of all runs of the column, whatever they differ in?
+/// Returns whether the value is the minimum over all runs of the column, which may differ in any
+/// key.
 constexpr bool IsOfProblem(ColumnValue value) {
   return value == ColumnValue::kBound || value == ColumnValue::kBestKnown ||
          value == ColumnValue::kBestSingleDevice;
 }
 
-/// Is it computed of all runs together, with the end of those that did not reach the target?
+/// Returns whether the value is computed from all runs together, including the full effort of runs
+/// that did not reach the target.
 constexpr bool IsExpected(ColumnValue value) {
   return value == ColumnValue::kExpectedEvaluationsTo || value == ColumnValue::kExpectedSecondsTo;
 }
 
-/// Whether a column tells when, or how often, a target was reached.
+/// Returns whether the value depends on a target.
 constexpr bool HasTarget(ColumnValue value) {
   return value == ColumnValue::kEvaluationsTo || value == ColumnValue::kSecondsTo ||
          value == ColumnValue::kReached || IsExpected(value);
 }
 
-/// One column.
+/// A column.
 struct LayoutColumn {
   std::string name, label;
   ColumnValue value = ColumnValue::kStepTime;
-  std::string agent;                ///< label; empty: the agent that the row says, or all
-  std::vector<RunCondition> where;  ///< runs of the row that have all of these
-  std::optional<Formula> formula;   ///< of kFormula; the target, if HasTarget() [unit of table]
-  std::string unit;  ///< "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times what
-                     ///< the formula gives)
+  std::string agent;                ///< label; empty: the agent of the row, or all
+  std::vector<RunCondition> where;  ///< runs of the row that satisfy all of these
+  std::optional<Formula> formula;   ///< for kFormula; for HasTarget() the target [unit of table]
+  /// "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times the formula)
+  std::string unit;
 };
 
-/// In how many of its rows a claim has to hold: in all, in at least one, in more than half.
+/// The number of rows in which a claim has to hold: all, at least one, more than half.
 enum class ClaimScope : std::uint8_t { kEvery, kSome, kMost };
 
 /// A claim about the numbers of rows.
@@ -124,9 +127,9 @@ struct LayoutClaim {
   std::string text, confidence;
   std::string holds_text;
   Comparison holds;
-  std::vector<RunCondition> where;  ///< rows that have all of these
+  std::vector<RunCondition> where;  ///< rows that satisfy all of these
   ClaimScope in = ClaimScope::kEvery;
-  std::string of;  ///< column of the method whose short step times the claim is about; may be empty
+  std::string of;  ///< column of the method whose short step times are claimed; may be empty
 };
 
 /// The whole layout.
@@ -135,29 +138,29 @@ struct TableLayout {
   std::string unit;  ///< of step times
 
   std::vector<LayoutRow> rows;        ///< empty: a row per combination of row_keys found
-  std::vector<std::string> row_keys;  ///< empty (and rows, too): what the runs differ in
+  std::vector<std::string> row_keys;  ///< if empty like `rows`: the keys in which the runs differ
 
-  std::string sort;  ///< column by which the rows of a problem are sorted; empty: as they come
-  bool agents_as_columns = false;     ///< a step time for each agent found
-  std::vector<LayoutColumn> columns;  ///< empty for these
-  std::vector<int> order;             ///< of the columns, each after those it uses
+  std::string sort;  ///< column by which the rows of a problem are sorted; empty: not sorted
+  bool agents_as_columns = false;     ///< a step time for each agent
+  std::vector<LayoutColumn> columns;  ///< empty for agents_as_columns
+  std::vector<int> order;             ///< of the columns, each after its inputs
 
-  std::string published_source, published_confidence;  ///< empty: nothing is published
+  std::string published_source, published_confidence;  ///< empty: no published numbers
   std::vector<LayoutClaim> claims;
-  std::string yaml;  ///< the layout as a file of its own
+  std::string yaml;  ///< the layout as a separate file
 };
 
 /// Reads a layout.
 /// @param root  map of the keys above
 /// @throws InputError at file:line:column for unknown keys, columns, units and values (with the
-///   choices), formulas that cannot be read, columns that need each other, rows that select all
-///   runs
+///   choices), formulas that cannot be parsed, columns that depend on each other, and rows that
+///   select all runs
 TableLayout ReadTableLayout(const ConfigNode& root);
 
-/// The keys of a layout with a sentence on each, for --help-layout.
+/// Returns the keys of a layout with a sentence on each, for --help-layout.
 std::vector<FieldHelp> DescribeTableLayout();
 
-/// How many of a unit of time a nanosecond is: 1e-9 for "s". @param unit  "s", "ms", "us" or "ns"
+/// Returns a nanosecond in a unit of time: 1e-9 for "s". @param unit  "s", "ms", "us" or "ns"
 double PerNanosecond(const std::string& unit);
 
 }  // namespace emplace

@@ -12,8 +12,8 @@ namespace {
 
 using Lines = std::vector<std::vector<std::string>>;
 
-// A name is no markup: a vertical bar would end the cell, a line break the table, "<" begin HTML,
-// "](" a link.
+// Escapes markup: a vertical bar would end the cell, a line break the table; "<" would begin HTML
+// and "](" a link.
 std::string EscapeMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -43,19 +43,19 @@ std::string MarkdownCell(const TableCell& cell, const ResultTableColumn& column)
   return line;
 }
 
-// How often a claim holds, and how many seeds that rests on; nothing if all resamples are alike.
+// Returns how often a claim holds, with the number of seeds; empty if all resamples are equal.
 std::string Share(double share, const SeedCounts& seeds) {
   if (seeds.most == 0) return "";
   return fmt::format(", in {:.1f} % of resamples of {}", 100 * share, ToString(seeds));
 }
 
-// A side of a comparison: four significant digits.
+// Returns a side of a comparison with four significant digits.
 std::string Side(double value) {
   static const ResultTableColumn kPlain{"", "", "ratio", ColumnValue::kFormula};
   return std::isfinite(value) ? fmt::format("{:.4g}", value) : FormatCellNumber(value, kPlain);
 }
 
-// What the method could have reached; nothing if the claim holds or is about no method.
+// Returns the possible result of the method; empty if the claim holds or names no method.
 std::string PossibleText(const ClaimRow& row, const std::string& op) {
   if (row.verdict == Verdict::kHolds || row.possible == Possibility::kUnknown) return "";
   return fmt::format("; best known: {} {} {}, bound: {} {} {}: {}",

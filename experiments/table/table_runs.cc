@@ -39,7 +39,7 @@ std::map<std::string, std::string> KeysOf(const ConfigNode& config) {
   for (const std::string& key : RunKeys()) {
     if (std::string value = ValueAt(config, key); !value.empty()) keys[key] = std::move(value);
   }
-  // Left out of configs at their defaults.
+  // Configs omit these keys at their defaults.
   keys.try_emplace("priority", RunConfig{}.priority);
   keys.try_emplace("start", RunConfig{}.start);
   return keys;
@@ -59,7 +59,7 @@ void ReadSearch(const ResultsReader& reader, const std::string& group, ResultRun
   }
 }
 
-// Files of earlier programs do not say it: those had one.
+// Files of earlier programs do not contain the number: their runs had one process.
 std::int64_t RanksOf(const ResultsReader& reader) {
   return reader.HasAttribute("/config", "ranks") ? reader.Int("/config", "ranks") : 1;
 }
@@ -69,7 +69,7 @@ double BestSingleDeviceOf(const ResultsReader& reader) {
   return best ? static_cast<double>(best->step_time) : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Runs of one problem get the largest bound in their files, and the best step time of them all.
+// Gives runs of one problem the largest bound in their files and the best step time of all.
 void ShareWhatIsKnown(std::vector<ResultRun>& runs) {
   struct Known {
     LowerBound bound;
@@ -77,7 +77,7 @@ void ShareWhatIsKnown(std::vector<ResultRun>& runs) {
   };
   std::map<ProblemId, Known> problems;
   for (const ResultRun& run : runs) {
-    if (!run.problem) continue;  // it has no file yet
+    if (!run.problem) continue;  // has no file yet
     Known& known = problems[*run.problem];
     known.bound = LargerOf(known.bound, run.bound);
     if (run.progress == RunProgress::kDone) known.best_ns = std::min(known.best_ns, run.best_ns);
@@ -113,7 +113,7 @@ void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
   }
 }
 
-// A sweep may be replacing the file; what has been opened stays whole.
+// A sweep may replace the file meanwhile; the opened file stays complete.
 void ReadSweepRun(ResultRun& run) {
   const ResultsReader reader(run.file);
   const std::vector<std::string> labels = reader.Children("/agents");

@@ -25,7 +25,8 @@ std::string EscapeTex(const std::string& text) {
       escaped += "$\\infty$";
       i += 2;
     } else {
-      escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;  // two line breaks end a paragraph
+      // Two line breaks would end a paragraph.
+      escaped += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
     }
   }
   return escaped;
@@ -33,8 +34,8 @@ std::string EscapeTex(const std::string& text) {
 
 constexpr size_t kLineWidth = 100;
 
-// Pieces with a blank between them, in lines of at most kLineWidth bytes where a piece is not
-// longer. TeX reads a line break as a blank.
+// Joins pieces with blanks, in lines of at most kLineWidth bytes unless a piece is longer. TeX
+// reads a line break as a blank.
 std::string FillLines(const std::vector<std::string>& pieces) {
   std::string text, line = " ";
   for (const std::string& piece : pieces) {
@@ -47,7 +48,7 @@ std::string FillLines(const std::vector<std::string>& pieces) {
   return text + line + "\n";
 }
 
-// A cell that begins with [ would be taken for an option of the \\ before it.
+// LaTeX would read a cell that begins with [ as an option of the \\ before it.
 std::string Join(std::vector<std::string> cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].starts_with('[')) cells[i].insert(0, "{}");
