@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-// Groups that merge, the cheapest first.
+// Merges groups, the cheapest first.
 class CheapestFirst {
  public:
   CheapestFirst(const Graph& graph,
@@ -35,7 +35,7 @@ class CheapestFirst {
       const int group = queue_.begin()->second;
       queue_.erase(queue_.begin());
       const int other = BestNeighbor(group);
-      if (other < 0) continue;  // stays as it is
+      if (other < 0) continue;  // stays separate
       Merge(group, other);
       --left;
     }
@@ -43,7 +43,7 @@ class CheapestFirst {
   }
 
  private:
-  // -1: it has none.
+  // Returns -1 if there is none.
   int BestNeighbor(int group) const {
     int best = -1;
     const auto rank = [&](int other) {
@@ -146,7 +146,7 @@ std::string DrawnTitle(const std::vector<std::string_view>& names,
       share[scope] += work > 0 ? weight[v] : 1;
     }
   }
-  std::string_view title;  // scopes that hold more than half lie in one another
+  std::string_view title;  // the scopes with more than half are nested
   for (const auto& [scope, sum] : share) {
     if (sum > total / 2 && scope.size() > title.size()) title = scope;
   }

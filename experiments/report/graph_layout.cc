@@ -63,7 +63,7 @@ std::string DotText(const std::vector<LayoutNode>& nodes,
   return text + "}\n";
 }
 
-// Exit status, or nothing if it had to be killed.
+// Returns the exit status; none if the process had to be killed.
 std::optional<int> WaitFor(pid_t child, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);

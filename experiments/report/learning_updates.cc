@@ -13,9 +13,9 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMaxPoints = 400;  // of a picture that is less than half a screen wide
+constexpr size_t kMaxPoints = 400;  // of a picture of less than half a screen width
 
-// Five significant digits: a page of updates is half as large.
+// Rounds to five significant digits, which halves the size of the updates.
 Json ShortNumber(double value) {
   if (!std::isfinite(value)) return nullptr;
   return std::stod(fmt::format("{:.5g}", value));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The numbers that learning agents record with each update (loss, entropy, ...), as data:
-// page/learners.js draws them.
+// The numbers that learning agents record with each update (loss, entropy, ...), as data for
+// page/learners.js.
 
 #include <cstddef>
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace emplace {
 
-/// The updates of one search, in at most `max_points` points, so that a page stays small: a point
-/// stands for equally many updates in a row. A value is their mean without NaN, null if all are
-/// NaN; of the column "evaluations" it is the last.
+/// Returns the updates of one search in at most `max_points` points, to limit the size of a page.
+/// Each point covers the same number of consecutive updates. Its value is their mean without NaN,
+/// or null if all are NaN; for the column "evaluations" it is the last value.
 ///
 ///   {"update": number of the point's last update, from 1, "values": {column: [points]}}
 ///
 /// Values have five significant digits.
 Json UpdatesJson(const UpdateTable& updates, std::size_t max_points);
 
-/// The updates of an agent's runs that are done:
+/// Returns the updates of an agent's done runs:
 ///
 ///   {"columns": [names], "seeds": [UpdatesJson() with "seed"]}
 ///
-/// @return null for an agent that records none, as in files of programs that did not write them
+/// @return null for an agent without records, and for files of programs that did not write them
 Json AgentUpdatesJson(const ReportProblem& problem, const std::string& agent);
 
 }  // namespace emplace

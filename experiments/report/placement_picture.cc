@@ -15,12 +15,12 @@ namespace {
 
 constexpr int kLevels[] = {12, 25, 60, 200};  // nodes
 constexpr int kMaxAll = 400;                  // `dot` takes seconds for more
-constexpr double kLayoutSeconds = 30;         // per level and direction
+constexpr double kLayoutSeconds = 30;         // [s] per level and direction
 constexpr size_t kMaxLabel = 24, kTopOps = 5;
-constexpr double kEdgeShare = 0.92;                        // that HeaviestEdges() keeps
-constexpr double kFrameWidth = 1340, kFrameHeight = 1480;  // that a drawing is to fill [pt]
+constexpr double kEdgeShare = 0.92;                        // share of HeaviestEdges()
+constexpr double kFrameWidth = 1340, kFrameHeight = 1480;  // area for a drawing [pt]
 
-// The last scopes of a title, as many as there is room for.
+// Returns the last scopes of a title that fit into a label.
 std::string LabelFor(const std::string& title, size_t num_ops) {
   if (title.empty()) return fmt::format("{} ops", num_ops);
   if (title.size() <= kMaxLabel) return title;
@@ -36,7 +36,7 @@ size_t LengthOf(const std::string& utf8) {
 
 struct NodeSum {
   double time = 0;
-  std::vector<double> device_time;  // [num_devices]; numbers of ops if none takes time
+  std::vector<double> device_time;  // [num_devices]; numbers of ops if no op takes time
   std::vector<int> device_ops;      // [num_devices]
   std::int64_t resident = 0;
   int device = 0;
@@ -83,7 +83,7 @@ std::vector<int> TopOps(std::span<const int> members, const std::vector<double>&
   return top;
 }
 
-// Lays out in both directions and takes the one that can be shown larger.
+// Lays out the graph in both directions and returns the layout that can be shown larger.
 std::optional<GraphLayout> LayOut(const std::vector<LayoutNode>& nodes,
                                   const std::vector<LayoutEdge>& edges) {
   std::optional<GraphLayout> best;

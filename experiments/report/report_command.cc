@@ -40,7 +40,7 @@ std::string PageTitle(const ReportOptions& options) {
   return name.stem().string();
 }
 
-// Refuses options that are about one problem where there are several.
+// Refuses options for a single problem if there are several.
 void RequireOneProblem(const ReportOptions& options, const std::vector<ReportProblem>& problems) {
   if (problems.size() == 1) return;
   const auto refuse = [&](const std::string& option) {
@@ -96,7 +96,7 @@ Json LevelsJson(const DrawnPlacement& drawn) {
   return levels;
 }
 
-// The coarsest drawing, for other tools.
+// Returns the coarsest drawing in the format of `dot`, for other tools.
 std::string CoarsestDot(const DrawnPlacement& drawn) {
   const Graph& graph = drawn.ops->graph();
   const auto levels = MakeDrawingLevels(*drawn.problem.exact, drawn.device_of_op, drawn.weight);

@@ -35,7 +35,7 @@ Json RunCounts(const std::vector<const ResultRun*>& runs) {
           {"open", count(RunProgress::kNew)}};
 }
 
-// Files of the runs, each once.
+// Returns the files of the runs, each once.
 std::vector<std::filesystem::path> FilesOf(const std::vector<const ResultRun*>& runs) {
   std::vector<std::filesystem::path> files;
   for (const ResultRun* run : runs) {
@@ -45,7 +45,7 @@ std::vector<std::filesystem::path> FilesOf(const std::vector<const ResultRun*>& 
   return files;
 }
 
-// Which code ran where and when: every distinct value, and the first and last date.
+// Returns version, machine and time of the runs: every distinct value, and the first and last date.
 Json ProvenanceJson(const std::vector<const ResultRun*>& runs) {
   std::map<std::string, std::set<std::string>> values;
   for (const auto& file : FilesOf(runs)) {
@@ -63,7 +63,7 @@ Json ProvenanceJson(const std::vector<const ResultRun*>& runs) {
   return json;
 }
 
-// Efforts are numbers of evaluations, or seconds in microseconds' precision.
+// Efforts are numbers of evaluations, or seconds rounded to microseconds.
 Json CurveJson(const CurveBand& band, const char* effort) {
   const auto rounded = [](const std::vector<double>& values) {
     Json list = Json::array();
@@ -97,7 +97,7 @@ Json ClusterJson(const Cluster& cluster) {
   return {{"name", cluster.name()}, {"devices", std::move(devices)}};
 }
 
-// Draws the result of each seed as a dot.
+// Returns the result of each seed, which the page draws as a dot.
 Json SeedsJson(const ReportProblem& problem, const std::string& agent) {
   Json seeds = Json::array();
   for (const ResultRun* run : problem.runs) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Everything that a report shows, as one JSON object. The scripts of page/ read it and know its
-// keys.
+// The contents of a report as one JSON object. The scripts of page/ read its keys.
 
 #include <map>
 #include <optional>
@@ -13,10 +12,10 @@
 
 namespace emplace {
 
-/// The graphs of a report, each once, however many problems share it.
+/// The graphs of a report. Problems with the same graph share one entry.
 class GraphList {
  public:
-  /// The index of the graph, which is added if none with the same ops is there yet.
+  /// Returns the index of the graph. Adds it if no graph with the same ops is in the list.
   int Add(const Graph& graph);
   const Json& json() const { return *json_; }
   GraphList();
@@ -27,17 +26,17 @@ class GraphList {
   std::map<std::string, int> index_;
 };
 
-/// The object, to which the caller adds "graphs", "problems" and "table":
+/// Returns the object without "graphs", "problems" and "table", which the caller adds:
 ///
 ///   {"title", "source": [paths], "sweep": name or null,
 ///    "runs": {"done", "failed", "stopped", "open"}, "failures": [{"run", "error"}],
 ///    "made_by": {"version", "commit", "date"}}
 Json ReportHeadJson(const ResultRuns& results, const std::string& title);
 
-/// An entry of "problems": what was searched, agents, the drawn placement with its timeline and
-/// graph, what `emplace verify` measured and what `emplace stress` found, if they did. An agent has
-/// the numbers of FormatTableJson(), its curves over evaluations, seconds and seconds of hardware,
-/// and
+/// Returns an entry of "problems": the problem, its agents, the drawn placement with its timeline
+/// and graph, and the results of `emplace verify` and `emplace stress`, if there are any. An agent
+/// has the numbers of FormatTableJson(), its curves over evaluations, seconds and seconds of
+/// hardware, and
 ///
 ///   "seeds": [{"label", "step_time_ns" or null, "evaluations", "seconds", "hardware_seconds"}],
 ///   "updates": AgentUpdatesJson()
@@ -50,11 +49,12 @@ Json ProblemJson(const ReportProblem& problem,
                  GraphList& graphs,
                  Json levels);
 
-/// What `emplace verify` measured, from the first file of the runs that has it; null if none has.
+/// Returns the measurements of `emplace verify` from the first file of the runs that contains them;
+/// null if there are none.
 Json VerificationJson(const ReportProblem& problem);
 
-/// What `emplace stress` found, from the first file of the runs that has it; null if none has.
-/// `regrets` is [placements][draws of noise], null: did not fit.
+/// Returns the results of `emplace stress` from the first file of the runs that contains them; null
+/// if there are none. `regrets` is [placements][draws of noise], null: did not fit.
 ///
 ///   {"labels", "step_times_ns", "regrets", "noise", "adversary": {"range", "epsilon"} or null,
 ///    "scenarios": [{"name", "draws", "kendall_tau", "top_share", "regret", "worst_regret"}],

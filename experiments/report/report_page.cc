@@ -13,7 +13,7 @@ extern const std::span<const PageFile> kPageFiles;  // report_files.cc
 
 namespace {
 
-// In the order in which they stand in the page.
+// In the order of the page.
 constexpr std::string_view kScripts[] = {
     "format.js",     "colours.js",      "view.js",     "save.js",      "tables.js",   "dots.js",
     "summary.js",    "table.js",        "sweep.js",    "curves.js",    "learners.js", "zoom.js",
@@ -26,7 +26,7 @@ std::string Scripts() {
   return text;
 }
 
-// A '<' could begin "</script>" or "<!--".
+// Escapes '<', which could begin "</script>" or "<!--".
 std::string DataText(const Json& data) {
   const std::string json = data.dump(-1, ' ', true, Json::error_handler_t::replace);
   std::string text;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The page of a report: one HTML file with everything in it, data, scripts and D3.
+// The page of a report: one HTML file that contains data, scripts and D3.
 
 #include <string>
 #include <string_view>
@@ -14,15 +14,14 @@ struct PageFile {
   std::string_view name;  ///< "report.css"
   std::string_view text;
 };
-/// The text of one of them, which must be there.
+/// Returns the text of a page file, which must exist.
 std::string_view PageText(std::string_view name);
 
-/// The page with its data, which is escaped so that nothing in it can end the element that holds
-/// it.
+/// Returns the page with its data. The data is escaped so that it cannot end its HTML element.
 /// @param data  as report_data.h makes it
 std::string FormatReport(const std::string& title, const Json& data);
 
-/// `text` with the characters escaped that HTML would take for markup, in contents and attributes.
+/// Escapes the characters of `text` that are markup in HTML contents and attributes.
 std::string EscapeHtml(std::string_view text);
 
 }  // namespace emplace

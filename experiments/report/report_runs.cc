@@ -11,9 +11,9 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMaxSteps = 2000;  // of a drawn curve: twice the pixels of a screen
+constexpr size_t kMaxSteps = 2000;  // points of a drawn curve: twice the pixels of a screen
 
-// Keys that do not have the same value in all problems, beside graph and cluster.
+// Returns the keys, except graph and cluster, whose values differ between problems.
 std::vector<std::string> DifferingKeys(const std::vector<ReportProblem>& problems) {
   std::vector<std::string> differing;
   for (const std::string& key : RunKeys()) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMemoryBuckets = 1000;
 
-// Indices of events in order of start, then of lane.
+// Returns the indices of events in order of start, then of lane.
 template <class Event, class LaneOf>
 std::vector<int> InOrder(const std::vector<Event>& events, const LaneOf& lane_of) {
   std::vector<int> order(events.size());
@@ -98,7 +98,7 @@ Json TimelineJson(const Problem& problem, const Timeline& timeline) {
   std::vector<int> first_lane, lane_of_channel(cluster.num_channels(), -1);
   for (int d = 0; d < cluster.num_devices(); ++d) {
     const Device& device = cluster.device(d);
-    int slots = 1;  // that are used
+    int slots = 1;  // slots in use
     for (const OpEvent& event : timeline.ops) {
       if (event.device == d) slots = std::max(slots, event.slot + 1);
     }

@@ -1,14 +1,14 @@
 'use strict';
-// A palette each for devices, agents, phases and kinds of op. No two have a colour in common,
-// people with colour-blindness tell the colours of each apart, and a thing has one colour in all
-// pictures.
+// Separate palettes for devices, agents, phases and kinds of op. No two palettes share a colour,
+// the colours of each can be told apart with colour-blindness, and an object has the same colour in
+// all pictures.
 
-// Okabe and Ito's colours for GPUs, greys for CPUs beside them.
+// Okabe and Ito's colours for GPUs, greys for CPUs.
 const DEVICE_COLOURS = {
   gpu: ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#7f3c2c'],
   cpu: ['#8b939e', '#5f6874', '#b4bac2'],
 };
-// Agents are lines and dots on the card, so they are dark on the light card and the reverse.
+// Agents are lines and dots on the card: dark on the light card, light on the dark card.
 const AGENT_COLOURS = {
   light: ['#3648be', '#b83d7b', '#8e9a29', '#840277', '#538bed', '#4c4209', '#7c6805', '#461d3a'],
   dark: ['#7486fa', '#fc9ef3', '#9df979', '#ae7761', '#acf6e3', '#5db3a4', '#72af0b', '#a3cf8b'],
@@ -26,20 +26,20 @@ const OTHER_KINDS = {
   light: '#c9ced6',
   dark: '#4a5361'
 };
-// Where there are more agents than colours.
+// For more agents than colours.
 const DASHES = ['', '7 3', '2 3', '9 3 2 3'], SYMBOLS = ['circle', 'square', 'diamond', 'cross'];
 
 const darkTheme = matchMedia('(prefers-color-scheme: dark)');
 const theme = () => (darkTheme.matches ? 'dark' : 'light');
 
-// All labels of the report, so that an agent keeps its colour from problem to problem.
+// All labels of the report, so that an agent keeps its colour in all problems.
 const agentNames = [
   ...new Set(
       report.problems.flatMap((problem) => (problem.agents || []).map((agent) => agent.agent)))
 ].sort();
 
 const Colours = {
-  // Further devices get lighter and darker ones.
+  // Further devices get lighter and darker colours.
   devices(cluster) {
     const seen = {cpu: 0, gpu: 0};
     const mixed = cluster.devices.some((device) => device.class !== 'cpu');
@@ -53,7 +53,7 @@ const Colours = {
           .toString();
     });
   },
-  // Colour, dashes and symbol of an agent, by its label.
+  // Returns colour, dashes and symbol of an agent by its label.
   agent(label) {
     const index = Math.max(0, agentNames.indexOf(label)), list = AGENT_COLOURS[theme()];
     const round = Math.floor(index / list.length) % DASHES.length;
@@ -69,7 +69,8 @@ const Colours = {
   css: (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim(),
 };
 
-// "hill_climb" of the search "hill_climb.seed2", the first of "hill_climb.seed2, genetic.seed0".
+// Returns "hill_climb" for the search "hill_climb.seed2", the first of "hill_climb.seed2,
+// genetic.seed0".
 function agentOfSearch(label) {
   const first = label.split(', ')[0];
   return agentNames.includes(first) ? first : first.replace(/\.seed\d+$/, '');
@@ -77,7 +78,7 @@ function agentOfSearch(label) {
 
 function swatch(colour) { return element('i', {class: 'swatch', style: 'background:' + colour}); }
 
-// The line and the dot of an agent, for legends.
+// Returns the line and the dot of an agent, for legends.
 function agentMark(label) {
   const {colour, dash, symbol} = Colours.agent(label);
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');

@@ -1,6 +1,6 @@
 'use strict';
-// Learning curves: best step time so far over evaluations, seconds of search, or hours that the
-// same search would take on the hardware.
+// Learning curves: best step time so far over evaluations, seconds of search, or hours of the same
+// search on the hardware.
 
 // curve: an agent's curve on the axis; at: its efforts; say: an effort as text.
 const CURVE_AXES = {
@@ -24,7 +24,7 @@ const CURVE_AXES = {
   },
 };
 
-// Agents with a curve as it is drawn: {agent, at, median, least, most}.
+// Returns the agents that have a curve, in drawn form: {agent, at, median, least, most}.
 function curvesOf(problem, axis) {
   return (problem.agents || [])
       .map((agent) => {
@@ -34,13 +34,13 @@ function curvesOf(problem, axis) {
       .filter((curve) => curve.at.length > 0);
 }
 
-// Value of a step function at x; null before the first and where nothing fitted.
+// Returns the value of a step function at x; null before the first point and if no placement fits.
 function valueAt(curve, values, x) {
   const i = d3.bisectRight(curve.at, x) - 1;
   return i < 0 ? null : values[i];
 }
 
-// The largest value worth drawing: where searches end, not where they begin.
+// Returns the largest drawn value: it includes the ends of searches, but not their beginnings.
 function ceilingOf(problem, curves) {
   const ends = curves.flatMap((curve) => curve.most.slice(-1)).filter((value) => value !== null);
   const starts = curves.filter((curve) => curve.at.length > 1)
@@ -108,7 +108,7 @@ function showCurves(problem) {
       holder);
 }
 
-// One unit for all ticks of an axis.
+// Uses one unit for all ticks of an axis.
 function timeTicks(scale) {
   const most = d3.max(scale.domain()),
         [size, unit] = most >= 1.5e9 ? [1e9, 's'] :
@@ -117,7 +117,7 @@ function timeTicks(scale) {
   return (value) => d3.round(value / size, 3) + ' ' + unit;
 }
 
-// Powers of ten in a domain, where there are two at least.
+// Returns the powers of ten in a domain if there are at least two.
 function decades([least, most]) {
   const ticks =
       d3.range(Math.ceil(Math.log10(least) - 1e-9), Math.floor(Math.log10(most) + 1e-9) + 1)
@@ -125,7 +125,7 @@ function decades([least, most]) {
   return ticks.length > 1 ? ticks : [least, most];
 }
 
-// The ends of the axis: from 1 evaluation, or from the first time that is not 0.
+// Returns the ends of the axis: from 1 evaluation, or from the first time that is not 0.
 function effortDomain(curves, axis, scale) {
   const most = d3.max(curves, (curve) => d3.max(curve.at));
   if (scale === 'linear') return [0, most || 1];
@@ -134,7 +134,7 @@ function effortDomain(curves, axis, scale) {
   return least < most ? [least, most] : [(most || 1) / 10, most || 1];
 }
 
-// shown: those that are not hidden; the axes are those of all curves.
+// shown: the curves that are not hidden; the axes fit all curves.
 function drawCurves(problem, shown, curves, axis, scale, holder) {
   const width = Math.max(300, holder.clientWidth || 1000), height = 380;
   const margin = {left: 70, right: 16, top: 12, bottom: 40};
@@ -215,7 +215,7 @@ function drawCurves(problem, shown, curves, axis, scale, holder) {
   });
 }
 
-// Curves that end at the very beginning of the axis are dots.
+// Curves that end at the very beginning of the axis are drawn as dots.
 function isShortOn(x, isLog) {
   const [left, right] = x.range();
   return (last) => x(last) - left < (isLog ? 0.2 : 0.02) * (right - left);
@@ -264,7 +264,7 @@ function drawCurve(plot, curve, {x, y, top, ceiling, isShort}) {
       .style({stroke: colour, 'stroke-dasharray': dash});
 }
 
-// What each curve is at `at`, the best first.
+// Lists the value of each curve at `at`, the best first.
 function curveLines(curves, at) {
   return curves.map((curve) => ({curve, value: valueAt(curve, curve.median, at)}))
       .filter(({value}) => value !== null)

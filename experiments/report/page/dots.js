@@ -1,15 +1,15 @@
 'use strict';
 // Step times as dots: one for each seed, with a bar at the median.
 
-// rows: [{label, series: [{name, colour, symbol, values: [number or null], median, lines}]}]; null:
-// does not fit, drawn as a triangle at the right end, as values beyond the picture are.
+// rows: [{label, series: [{name, colour, symbol, values: [number or null], median, lines}]}]. null:
+// does not fit; drawn as a triangle at the right end, as are values outside the picture.
 // options: {name, axis, format, least, most, rules: [{at, text, colour}], onclick}
 function drawDots(holder, rows, {name, axis, format, least, most, rules, onclick}) {
   const width = Math.max(300, holder.clientWidth || 1000), right = 26, foot = 40;
   const top = 6 + 14 * rules.length;
   const longest = d3.max(rows, (row) => row.label.length);
   const left = Math.min(7.2 * longest + 16, width * 0.36), room = Math.floor((left - 12) / 7);
-  // Rows of large sweeps are closer.
+  // Rows of large sweeps are narrower.
   const pitch = Math.max(4, Math.min(14, 900 / d3.sum(rows, (row) => row.series.length)));
   const heightOf = (row) => 12 + pitch * row.series.length;
   const height = top + d3.sum(rows, heightOf) + foot;
@@ -58,7 +58,7 @@ function drawDots(holder, rows, {name, axis, format, least, most, rules, onclick
   return svg.node();
 }
 
-// Labels often differ at their ends.
+// Shortens a label in the middle, because labels often differ at their ends.
 function shortened(text, length) {
   if (text.length <= length) return text;
   const half = Math.floor((length - 1) / 2);

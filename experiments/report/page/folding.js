@@ -1,10 +1,11 @@
 'use strict';
-// Lays a drawing of layers out for a pane: where layers follow one another in a long chain they are
-// cut into columns (or rows, where layers go from left to right) that stand side by side.
+// Fits a drawing of layers into a pane. A long chain of layers is cut into columns side by side (or
+// into rows, if the layers go from left to right).
 
-const FOLD_GAP = 46;  // between two columns, for the edges from one to the next
+const FOLD_GAP = 46;  // between two columns, for the edges between them
 
-// Layers in their order: {from, to, nodes}, of nodes with the same place along the drawing.
+// Returns the layers in order: {from, to, nodes}, with nodes at the same position along the
+// drawing.
 function layersOf(level, along) {
   const size = along === 'y' ? 'h' : 'w', layers = new Map();
   level.nodes.forEach((node, i) => {
@@ -18,7 +19,8 @@ function layersOf(level, along) {
   return [...layers.entries()].sort((a, b) => a[0] - b[0]).map(([, layer]) => layer);
 }
 
-// The drawing in `count` columns: {width, height, nodes: [{x, y}], paths: [SVG path of each edge]}.
+// Returns the drawing in `count` columns: {width, height, nodes: [{x, y}], paths: [SVG path of each
+// edge]}.
 function foldInto(level, count) {
   const along = level.height >= level.width ? 'y' : 'x', across = along === 'y' ? 'x' : 'y';
   const size = along === 'y' ? 'w' : 'h', layers = layersOf(level, along);
@@ -67,7 +69,8 @@ function shiftedPath(path, shift) {
   return d;
 }
 
-// From the end of one node through the gap between columns to the beginning of the other.
+// Returns the path from the end of one node through the gap between columns to the start of the
+// other.
 function gutterPath(level, nodes, edge, along, gutter) {
   const end = (i, side) => {
     const {x, y} = nodes[i], half = level.nodes[i][along === 'y' ? 'h' : 'w'] / 2;
@@ -78,7 +81,7 @@ function gutterPath(level, nodes, edge, along, gutter) {
                          `M${x1},${y1}C${x1 + 30},${gutter} ${x2 - 30},${gutter} ${x2},${y2}`;
 }
 
-// The fold that can be shown largest in a pane, and its scale.
+// Returns the fold that can be shown largest in a pane, and its scale.
 function foldFor(level, width, height) {
   const scaleOf = (fold) => Math.min(1.4, (width - 20) / fold.width, (height - 20) / fold.height);
   const folds = d3.range(1, 9).map((count) => foldInto(level, count));

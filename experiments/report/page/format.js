@@ -1,7 +1,7 @@
 'use strict';
-// Numbers, elements and the tooltip that all parts share.
+// Numbers, elements and the tooltip, shared by all parts.
 
-// Before anything can go wrong: a test reads what went wrong from the page.
+// Registered first: a test reads the errors from the page.
 window.addEventListener('error', (event) => {
   document.documentElement.dataset.errors =
       (document.documentElement.dataset.errors || '') + event.message + '\n';
@@ -14,7 +14,7 @@ document.addEventListener('securitypolicyviolation', (event) => {
 const report = JSON.parse(document.getElementById('data').textContent);
 
 const Format = {
-  // Four significant digits and a unit: 667.7 ms.
+  // Returns four significant digits and a unit: 667.7 ms.
   scaled(value, units) {
     if (value === null || value === undefined || Number.isNaN(value)) return '–';
     if (value === 0) return '0 ' + units[0][1];
@@ -39,7 +39,7 @@ const Format = {
   ops: (n) => Format.count(n) + (n === 1 ? ' op' : ' ops'),
 };
 
-// An element with attributes and children (texts or elements). Texts are never markup.
+// Makes an element with attributes and children (texts or elements). Texts are never markup.
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes || {})) {
@@ -67,7 +67,7 @@ function facts(pairs) {
       .flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]);
 }
 
-// A row of buttons or choices: {value: text}, called with the value.
+// Makes a row of buttons or choices: {value: text}; onchange is called with the value.
 function chooser(label, choices, chosen, onchange) {
   const select = element(
       'select',
@@ -78,7 +78,7 @@ function chooser(label, choices, chosen, onchange) {
 }
 
 const Tooltip = {
-  // lines: the first is bold; an empty list hides it.
+  // lines: the first is bold; an empty list hides the tooltip.
   show(event, lines) {
     const box = document.getElementById('tooltip');
     if (lines.length === 0) return Tooltip.hide();
@@ -95,7 +95,7 @@ const Tooltip = {
   hide() { document.getElementById('tooltip').hidden = true; },
 };
 
-// Names of a graph's ops, decoded when they are first asked for.
+// Returns the name of an op. The names of a graph are decoded at the first request.
 function opName(problem, op) {
   const graph = report.graphs[problem.graph];
   if (!graph.decoded) {

@@ -1,5 +1,6 @@
 'use strict';
-// The canvas of the timeline: lanes of bars, memory below, zoom and what the mouse is over.
+// The canvas of the timeline: lanes of bars, memory below, zoom, and details of the item under the
+// mouse.
 
 class Gantt {
   constructor(problem, decoded, canvas, colourOf) {
@@ -32,7 +33,7 @@ class Gantt {
     this.draw();
   }
 
-  // The picture as it is shown now, as an SVG file.
+  // Returns the current picture as an SVG file.
   svg() {
     const canvas = this.context;
     this.context = new SvgCanvas(this.width, this.height, Colours.css('card'), canvas);
@@ -42,7 +43,7 @@ class Gantt {
     return text;
   }
 
-  // The step stays in sight.
+  // Keeps the step in view.
   hold() {
     const [from, to] = this.x.range(), scale = this.zoom.scale();
     const t =
@@ -84,7 +85,7 @@ class Gantt {
     act();
   }
 
-  // First of a lane's items that may reach `time`.
+  // Returns the first of a lane's items that may reach `time`.
   first(items, time) {
     let i = d3.bisector((item) => item.start).left(items, time);
     while (i > 0 && items[i - 1].start + items[i - 1].length > time) --i;
@@ -144,7 +145,7 @@ class Gantt {
         unit;
   }
 
-  // Bars narrower than a pixel that fall into the same pixel are one bar, in the colour of the
+  // Draws bars of less than a pixel that fall into the same pixel as one bar, in the colour of the
   // longest.
   drawLane(lane, y, height, begin, end) {
     const c = this.context, [from, to] = this.x.range();
@@ -218,7 +219,7 @@ class Gantt {
     c.globalAlpha = 0.65;
     c.fill();
     c.globalAlpha = 1;
-    c.stroke();  // little use is a line
+    c.stroke();  // makes small use visible
     if (capacity !== null) {
       c.fillStyle = Colours.css('capacity');
       c.fillRect(from, scale(capacity) - 0.75, to - from, 1.5);

@@ -1,10 +1,10 @@
 'use strict';
-// The drawn graph: fitted into its pane, at the finest level whose labels can be read; a click
-// opens a box at the next finer level, or lists its ops.
+// The drawn graph, fitted into its pane at the finest level with readable labels. A click opens a
+// box at the next finer level, or lists its ops.
 
-const READABLE = 0.85;  // scale at which labels are read without effort
+const READABLE = 0.85;  // least scale of readable labels
 
-// focus: {node_of_op, node} of the box that was opened, or null for the whole graph.
+// focus: {node_of_op, node} of the opened box, or null for the whole graph.
 function showGraph(problem, focus) {
   const levels = problem.levels;
   if (!levels || levels.length === 0)
@@ -50,7 +50,7 @@ function showGraph(problem, focus) {
           'A click opens a box. Drag to move; Ctrl + wheel, or + and - with the picture focused, ' +
               'to zoom.'),
       element('div', {id: 'opened'}));
-  // As high as the highest level needs, so that opening a box moves nothing.
+  // Uses the height of the highest level, so that nothing moves when a box opens.
   const highest = d3.max(folds, (one) => one.scale * one.height + 24);
   const fold = {...folds[index], paneWidth: width, paneHeight: Math.min(height, highest)};
   const open = (node) => {
@@ -61,7 +61,7 @@ function showGraph(problem, focus) {
   drawGraph(problem, level, fold, d3.select(svg), {reset, open, focus});
 }
 
-// The level that the address names, else the finest that is readable, else the coarsest.
+// Returns the level named in the address, else the finest readable one, else the coarsest.
 function levelShown(folds) {
   const asked = View.index('level', folds);
   if (asked !== null) return asked;
@@ -69,7 +69,7 @@ function levelShown(folds) {
   return d3.max(readable);
 }
 
-// Nodes of `level` that hold ops of the box that was opened.
+// Returns the nodes of `level` with ops of the opened box.
 function openedNodes(level, focus) {
   const inside = new Set();
   focus.node_of_op.forEach((node, op) => {
@@ -166,7 +166,7 @@ function drawNodes(problem, level, fold, plane, edges, colours, open) {
   return nodes;
 }
 
-// Ends of the part that is shown first: the opened boxes, or the whole graph.
+// Returns the ends of the part in view at first: the opened boxes, or the whole graph.
 function shownFirst(level, fold, inside) {
   const some = level.nodes.map((node, i) => ({...node, ...fold.nodes[i], i}))
                    .filter(({i}) => inside === null || inside.has(i));
@@ -220,9 +220,9 @@ function zoomGraph(level, fold, svg, plane, width, height, inside, reset) {
     whole();
 }
 
-const MOST_OPS = 400;  // that are listed
+const MOST_OPS = 400;  // in the list
 
-// The ops of a box, those that take the longest first.
+// Lists the ops of a box, the longest first.
 function listOps(problem, level, node) {
   const graph = report.graphs[problem.graph], time = problem.timeline.decoded.duration_of;
   const ops = d3.range(graph.ops)
@@ -255,7 +255,7 @@ function listOps(problem, level, node) {
                       numberCell(time[op], Format.time(time[op]))))));
 }
 
-// Every op with its device, for a file.
+// Returns every op with its device, for a file.
 function placementRows(problem) {
   const graph = report.graphs[problem.graph], devices = problem.cluster.devices;
   const time = problem.timeline.decoded.duration_of;

@@ -1,7 +1,7 @@
 'use strict';
 // Draws each number that learning agents record with an update as a small picture.
 
-// In this order where they are there, then the others; these have a sentence each.
+// These columns come first, in this order, each with a sentence; the others follow.
 const UPDATE_TEXTS = {
   mean_cost: 'the negative reward',
   gain: 'sum of an episode\'s rewards',
@@ -17,9 +17,9 @@ const UPDATE_TEXTS = {
   gradient_norm: 'before clipping',
   learning_rate: '',
 };
-const UPDATE_COUNTERS = ['evaluations', 'update', 'batch'];  // drawn as an axis at most
+const UPDATE_COUNTERS = ['evaluations', 'update', 'batch'];  // an axis at most
 
-// Updates that say something about a column.
+// Returns the updates with a value of a column.
 function pointsOf(seed, column, axis) {
   const along = axis === 'evaluations' && seed.values.evaluations || seed.update;
   return seed.values[column]

@@ -97,6 +97,6 @@ function showPlacement(problem) {
   showGraph(problem, null);
 }
 
-// More than a trace of its work is on other devices.
+// Returns whether a notable part of its work is on other devices.
 const isMixed = (node) =>
     node.shares !== undefined && d3.max(node.shares) < 0.98 * d3.sum(node.shares);

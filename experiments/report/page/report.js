@@ -1,5 +1,5 @@
 'use strict';
-// Puts the parts together.
+// Builds the page from its parts.
 
 let shownProblem = 0;
 
@@ -20,7 +20,7 @@ function showProblem(index) {
   document.documentElement.dataset.shown = problem.title;
 }
 
-// The problem that the address names, by its title or its number; the first if it names none.
+// Returns the problem that the address names by title or number; the first if it names none.
 function askedProblem() {
   const asked = View.choices.get('problem'), problems = report.problems;
   const index = problems.findIndex((problem) => problem.title === asked);
@@ -40,7 +40,7 @@ function saveVerification() {
     svg.after(saveButtons(svg.getAttribute('aria-label'), {svg: () => svgText(svg)}));
 }
 
-// A heading that is jumped to lies below the bar.
+// Measures the bar, so that the target of a jump appears below it.
 function measureBar() {
   const bar = document.getElementById('chooser');
   document.documentElement.style.setProperty('--bar', bar.offsetHeight + 'px');

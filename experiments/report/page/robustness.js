@@ -1,5 +1,6 @@
 'use strict';
-// What emplace stress found: do the best placements keep their ranks, and what does each lose?
+// The results of emplace stress: the stability of the ranks of the best placements, and their
+// regrets.
 
 const scenarioNames = {
   noise: 'noise',
@@ -78,7 +79,7 @@ function regretRows(data) {
   return [['placement', 'draw', 'regret'], ...rows];
 }
 
-// A line of dots for each placement.
+// Draws a line of dots for each placement.
 function drawRegrets(data, holder) {
   const width = Math.max(320, Math.min(900, holder.clientWidth || 900)), row = 26;
   const left = Math.min(260, width / 3), right = 24, height = row * data.labels.length + 40;

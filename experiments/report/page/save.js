@@ -1,5 +1,5 @@
 'use strict';
-// Tables as CSV and pictures as SVG, written by the browser itself.
+// Tables as CSV and pictures as SVG, written by the browser.
 
 function saveFile(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], {type: type + ';charset=utf-8'}));
@@ -7,7 +7,8 @@ function saveFile(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-// "quick_resnet50-on-2xk80_agents.csv": report, problem where there are several, and what it is.
+// Returns "quick_resnet50-on-2xk80_agents.csv": report, problem (if there are several), and
+// content.
 function fileName(what, ending) {
   const parts =
       [report.title, report.problems.length > 1 ? report.problems[shownProblem].title : ''];
@@ -15,7 +16,7 @@ function fileName(what, ending) {
   return [...parts, what].map(plain).filter((part) => part).join('_').slice(0, 180) + '.' + ending;
 }
 
-// Rows of cells as text: RFC 4180. null is an empty cell.
+// Returns rows of cells as text: RFC 4180. null is an empty cell.
 function csvText(rows) {
   const cell = (value) => {
     const text = value === null || value === undefined ? '' : String(value);
@@ -24,8 +25,8 @@ function csvText(rows) {
   return rows.map((row) => row.map(cell).join(',') + '\r\n').join('');
 }
 
-// A table as it is shown; heads with a name of their own (data-name) and cells with a number of
-// their own (data-sort) give that.
+// Returns a table as shown. Heads with a name (data-name) and cells with a number (data-sort) use
+// these instead of their text.
 function csvOfTable(table) {
   const text = (cell) => cell.dataset.name ?? numberOf(cell) ?? cell.textContent.trim();
   const rows = [...table.rows].filter((row) => !row.classList.contains('numbers'));
@@ -48,7 +49,7 @@ const SVG_STYLES = [
   'shape-rendering'
 ];
 
-// A picture as a file of its own: the page's styles are written into it, on the page's card.
+// Returns a picture as a separate file that includes the page's styles and the card.
 function svgText(svg) {
   const copy = svg.cloneNode(true), shown = [svg, ...svg.querySelectorAll('*')];
   [copy, ...copy.querySelectorAll('*')].forEach((node, i) => {
@@ -66,8 +67,8 @@ function svgText(svg) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-// Buttons that save `what`, a name or a function that returns it. svg: returns a picture's text;
-// csv: returns rows.
+// Returns buttons that save a file. what: its name, or a function that returns it; svg: returns the
+// text of a picture; csv: returns rows.
 function saveButtons(what, {svg, csv}) {
   const name = () => (typeof what === 'function' ? what() : what);
   const button = (ending, save) => element(

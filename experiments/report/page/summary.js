@@ -1,5 +1,5 @@
 'use strict';
-// What was searched, and a table of the agents.
+// The problem, and a table of the agents.
 
 function runsText(runs) {
   const parts = [runs.done + ' done'];
@@ -220,7 +220,7 @@ function showSummary(problem) {
   drawSeeds(problem, holder);
 }
 
-// Every seed of every agent, beside the bound and the best single device.
+// Draws every seed of every agent, with the bound and the best single device.
 function drawSeeds(problem, holder) {
   const agents = problem.agents.filter((agent) => agent.seeds.length > 0);
   const rows = agents.map((agent) => ({

@@ -1,8 +1,8 @@
 'use strict';
-// Takes the calls of a canvas that gantt.js makes and writes them as SVG.
+// Has the canvas methods that gantt.js calls and writes SVG.
 
 class SvgCanvas {
-  // context: of a real canvas, which knows how long texts are
+  // context: of a real canvas, which measures texts
   constructor(width, height, card, context) {
     Object.assign(this, {width, height, context, parts: [], clips: 0, stack: [], path: ''});
     this.globalAlpha = 1;

@@ -1,5 +1,5 @@
 'use strict';
-// All problems of a sweep in one picture: each agent's seeds against the best that is known.
+// All problems of a sweep in one picture: each agent's seeds relative to the best known step time.
 
 function showSweep() {
   const problems = report.problems.filter((problem) => problem.drawn);

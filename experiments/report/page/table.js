@@ -1,7 +1,7 @@
 'use strict';
-// The table of the sweep's layout and a paper's claims.
+// The table of the sweep's layout, and the claims of a paper.
 
-// Columns whose numbers have units of their own, from milliseconds to days.
+// Returns whether the numbers of a column have their own units, from milliseconds to days.
 function isDuration({unit, value}) { return unit === 'h' || value === 'seconds'; }
 
 function durationText(value, unit) {
@@ -9,7 +9,7 @@ function durationText(value, unit) {
   return Math.abs(seconds) < 1 ? Format.time(1e9 * seconds) : Format.duration(seconds);
 }
 
-// Four significant digits; counts as they are.
+// Returns four significant digits; counts are unchanged.
 function tableNumber(value, unit) {
   if (typeof value !== 'number') return value === '-inf' ? '-∞' : '∞';
   if (unit === 'count') return Format.count(Math.round(value));
@@ -106,13 +106,13 @@ function showTable() {
   if (table.claims.length) showClaims(table);
 }
 
-// What the method could have reached in a row, where it did not.
+// Returns the possible result of the method in a row in which the claim does not hold.
 function claimPossible(row, show) {
   if (row.verdict === 'holds' || !row.possible) return '';
   return `; best known: ${show(row.best_known)}, bound: ${show(row.at_bound)}: ${row.possible}`;
 }
 
-// Both sides of the comparison in each row that the claim is about, folded away.
+// Returns both sides of the comparison in each row of the claim, collapsed.
 function claimNumbers(table, claim) {
   const side = (value) => value === null ? '–' : tableNumber(value);
   const operator = claim.holds.match(/[<>]=?/)[0];
@@ -129,7 +129,8 @@ function claimNumbers(table, claim) {
   return element('details', {}, element('summary', {}, 'row by row'), element('ul', {}, rows));
 }
 
-// "98.2 % of 3 seeds": the resamples in which a claim holds, and the seeds that they are of.
+// Returns "98.2 % of 3 seeds": the share of resamples in which a claim holds, and the number of
+// seeds.
 function claimShare({share, seeds}) {
   if (share === null) return '–';
   if (seeds === null) return Format.percent(share);

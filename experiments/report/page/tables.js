@@ -1,13 +1,14 @@
 'use strict';
-// Tables that scroll where they are too wide, are sorted by a click on a head, and can be saved.
+// Tables that scroll if they are too wide, are sorted by a click on a head, and can be saved.
 
-// A cell of a number, shown as `text` (or elements); `value` sorts it and goes into the CSV file.
+// Returns the cell of a number, shown as `text` (or elements); `value` is for sorting and for the
+// CSV file.
 function numberCell(value, text, attributes) {
   return element('td', {...attributes, 'data-sort': value === null ? undefined : value}, text);
 }
 
-// `head`: its cells, or texts; `rows`: lines, or lists of a line and those that belong to it.
-// `attributes` may have "csv", which returns rows for the file, and "save", what the file is of.
+// Makes a table. head: its cells, or texts; rows: lines, or lists of a line and the lines that
+// belong to it; csv: returns rows for the file; save: name of the file's content.
 function scrollTable({csv, save, ...attributes}, head, rows) {
   const cells = head.map((cell) => typeof cell === 'string' ? element('th', {}, cell) : cell);
   const table = element(
@@ -33,10 +34,10 @@ function scrollTable({csv, save, ...attributes}, head, rows) {
       element('div', {class: 'under'}, saveButtons(what, {csv: csv || (() => csvOfTable(table))})));
 }
 
-// The number of a cell that has one beside its text.
+// Returns the number of a cell that has one in addition to its text.
 const numberOf = ({dataset}) => dataset.sort ?? dataset.measured ?? dataset.simulated;
 
-// A button in the head; pressed again it turns the order round.
+// Makes the head a button; a second click reverses the order.
 function makeSortable(table, cell, column, groups) {
   const button = element('button', {class: 'sort'}, [...cell.childNodes]);
   cell.replaceChildren(button);
@@ -50,7 +51,7 @@ function makeSortable(table, cell, column, groups) {
   });
 }
 
-// Numbers by size, texts by letter; cells without either come last in both orders.
+// Compares numbers by size and texts by letter; cells without either come last in both orders.
 function compareCells(a, b, column, down) {
   const value = ([row]) => {
     const cell = row.cells[column];

@@ -1,9 +1,9 @@
 'use strict';
-// One step as a Gantt picture on a canvas, the memory of each device below it.
+// One step as a Gantt chart on a canvas, with the memory of each device below it.
 
 const PHASES = ['forward', 'backward', 'update'];
 
-// Columns as they are drawn: absolute starts, events by lane, duration by op.
+// Decodes the columns: absolute starts, events by lane, duration by op.
 function decodeTimeline(problem) {
   const data = problem.timeline;
   if (data.decoded) return data.decoded;
@@ -32,8 +32,8 @@ function decodeTimeline(problem) {
   return (data.decoded = {lanes, duration_of});
 }
 
-// The kinds of op that take the most time in all timelines of the report, the longest first: they
-// have colours of their own.
+// The kinds of op that take the most time in all timelines of the report, the longest first. They
+// have their own colours.
 let longestKinds = null;
 function rankKinds() {
   if (longestKinds) return longestKinds;
@@ -115,7 +115,7 @@ function showTimeline(problem) {
   const picture = new Gantt(problem, decoded, canvas, colourOf);
 }
 
-// Every op and transfer for a file.
+// Returns every op and transfer, for a file.
 function timelineRows(problem) {
   const graph = report.graphs[problem.graph], devices = problem.cluster.devices;
   const rows = problem.timeline.decoded.lanes.flatMap(

@@ -1,5 +1,5 @@
 'use strict';
-// Step times simulated against measured, of the placements that were executed.
+// Simulated against measured step times of the executed placements.
 
 function showVerification(problem) {
   const section = document.getElementById('verification'), data = problem.verification;
@@ -80,8 +80,8 @@ function showVerification(problem) {
            `error ${Format.percent(error(i))}`]);
 }
 
-// "fastest", "+3.1 % [+2.0 .. +4.4]", "+0.4 % [-1.2 .. +1.9], not distinguishable", "+3.1 %" where
-// there were too few rounds for an interval.
+// Returns "fastest", "+3.1 % [+2.0 .. +4.4]", "+0.4 % [-1.2 .. +1.9], not distinguishable", or
+// "+3.1 %" if there were too few rounds for an interval.
 function againstFastest(data, i) {
   const fastest = data.measured_ns.indexOf(d3.min(data.measured_ns));
   if (i === fastest) return 'fastest';
@@ -92,8 +92,8 @@ function againstFastest(data, i) {
       (low <= 1 && high >= 1 ? ', not distinguishable' : '');
 }
 
-// A square with the same scale on both sides, as `emplace validate --svg` draws it: logarithmic
-// where times differ by more than a factor of ten.
+// Draws a square with the same scale on both sides, as `emplace validate --svg` does. The scale is
+// logarithmic if times differ by more than a factor of ten.
 function drawVerification(data, holder, describe) {
   const side = Math.min(420, (holder.clientWidth || 520) - 100), left = 80, top = 10;
   const all = data.simulated_ns.concat(data.low_ns, data.high_ns), low = d3.min(all),

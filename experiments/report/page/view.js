@@ -1,10 +1,9 @@
 'use strict';
-// Keeps the choices of the reader in the page's address, so that a link or a reload opens the same
-// view:
+// Keeps the reader's choices in the page's address, so that a link or a reload opens the same view:
 //
 //   #timeline&problem=resnet50+on+2xk80&axis=seconds&hide=random
 //
-// The section comes first, then choices that are not the default.
+// The section comes first, then the choices that are not the default.
 
 const View = {
   section: '',
@@ -21,19 +20,19 @@ const View = {
     View.choices = asked;
   },
 
-  // The choice for `key`, the first of `allowed` if the address has none of them.
+  // Returns the choice for `key`, or the first of `allowed` if the address has none of them.
   get(key, allowed) {
     const value = View.choices.get(key);
     return allowed.includes(value) ? value : allowed[0];
   },
-  // The choice as an index of a list; null if it is none.
+  // Returns the choice as an index of a list; null if it is not in the list.
   index(key, list) {
     const value = View.choices.get(key);
     return /^\d+$/.test(value) && +value < list.length ? +value : null;
   },
   getAll: (key) => View.choices.getAll(key),
 
-  // One value, a list of them, or null for the default.
+  // Sets one value, a list of values, or null for the default.
   set(key, value) {
     View.choices.delete(key);
     for (const one of value === null ? [] : [value].flat()) View.choices.append(key, one);
@@ -42,7 +41,7 @@ const View = {
 
   address: () => '#' + [View.section, View.choices].map(String).filter((part) => part).join('&'),
 
-  // Links to sections keep the choices.
+  // Follows a link to a section and keeps the choices.
   follow(event) {
     event.preventDefault();
     View.section = event.target.getAttribute('href').slice(1);
@@ -55,7 +54,7 @@ const View = {
   },
 };
 
-// A list of choices that the address keeps: {value: text}, the first is the default.
+// Makes a list of choices that the address keeps: {value: text}, the first is the default.
 function viewChooser(label, key, choices, again) {
   const values = Object.keys(choices);
   return chooser(label, choices, View.get(key, values), (value) => {

@@ -1,5 +1,5 @@
 'use strict';
-// The wheel scrolls the page; with a modifier it zooms.
+// Zooms with the wheel and a modifier; without a modifier the wheel scrolls the page.
 function zoomOnRequest(selection, zoom) {
   selection.call(zoom).on('dblclick.zoom', null);
   const wheel = selection.on('wheel.zoom');
