@@ -29,7 +29,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-/// The experiment under way.
+/// The running experiment.
 struct Experiment {
   GeneralizePlan plan;
   std::vector<Family> families;
@@ -37,9 +37,9 @@ struct Experiment {
   fs::path output;
   bool quiet = false;
   int jobs = 1;
-  std::mutex mutex;  ///< of results and file, while tasks run
+  std::mutex mutex;  ///< protects results and file while tasks run
   std::optional<ResultsFile> file;
-  std::atomic<bool> unwritable = false;  ///< spares the tasks that have not begun
+  std::atomic<bool> unwritable = false;  ///< skips the tasks that have not begun
 
   // The caller holds the mutex.
   void Save(const std::function<void()>& write) {
@@ -66,13 +66,13 @@ void CreateFolder(const fs::path& folder) {
   }
 }
 
-// Next to the results, so that it can be taken to `emplace run`.
+// Returns a path next to the results; `emplace run` can use the file, too.
 fs::path PolicyPath(const Experiment& experiment, const FamilyPlan& family, const Training& of) {
   return fs::path(experiment.output).replace_extension(".policies") /
          fmt::format("{}.{}.policy", family.config.name, of.label);
 }
 
-// The trainings of a family, one per policy and seed.
+// Returns the trainings of a family, one per policy and seed.
 std::vector<Training> ListTrainings(const GeneralizePlan& plan) {
   std::vector<Training> trainings;
   for (const TrainPlan& train : plan.train) {
@@ -128,7 +128,7 @@ void TrainFamily(Experiment& experiment, int index) {
   experiment.ThrowIfStopped();
 }
 
-// The tests that are still to be made. A method whose policy could not be trained is left out.
+// Returns the remaining tests, without methods whose policy could not be trained.
 std::vector<Test> ListTests(const GeneralizePlan& plan, const FamilyResults& results) {
   std::vector<Test> tests;
   for (int graph = 0; graph < std::ssize(results.graphs); ++graph) {
@@ -178,7 +178,7 @@ void TestFamily(Experiment& experiment, int index) {
     experiment.Save([&] { WriteTests(*experiment.file, *family.plan, results); });
     progress.Update(++done, method.agent.label);
   });
-  // The same file for every number of jobs.
+  // Makes the file independent of the number of jobs.
   std::sort(results.tests.begin(), results.tests.end(), [](const Test& a, const Test& b) {
     return std::tie(a.graph, a.method, a.seed) < std::tie(b.graph, b.method, b.seed);
   });
@@ -193,7 +193,7 @@ fs::path OutputPath(const GeneralizePlan& plan, const ConfigOptions& options) {
   return fs::path("results") / (plan.name + NamePart(options.settings) + ".h5");
 }
 
-// Settings are validated by the agents themselves: all of them before the first training.
+// Lets the agents validate their settings, all of them before the first training.
 void RequireAgents(const GeneralizePlan& plan, const Family& family) {
   for (const TrainPlan& train : plan.train) {
     train.agent.entry->make_trainer({family.train, plan.seeds[0], 1}, train.agent.settings);
@@ -203,7 +203,7 @@ void RequireAgents(const GeneralizePlan& plan, const Family& family) {
   }
 }
 
-// Makes each method with an untrained policy, so that a method that cannot take the policy is found
+// Makes each method with an untrained policy, so that a method that refuses the policy is found
 // before hours of training.
 void RequirePolicies(const Experiment& experiment, const Family& family) {
   const GeneralizePlan& plan = experiment.plan;
@@ -234,7 +234,7 @@ void RequirePolicies(const Experiment& experiment, const Family& family) {
   }
 }
 
-// Opens the results file, and reads what it holds if the experiment is to go on from there.
+// Opens the results file, and reads its contents if the experiment is to resume.
 void OpenResults(Experiment& experiment, bool resume) {
   std::error_code ignored;
   const bool resumed = resume && fs::exists(experiment.output, ignored);

@@ -16,7 +16,7 @@ namespace {
 const std::vector<std::string> kTrainKeys = {"training_updates"};
 const std::vector<std::string> kTestKeys = {"policy", "evaluations"};
 
-constexpr std::int64_t kMostEvaluations = 100000;  // of a test without a budget
+constexpr std::int64_t kMostEvaluations = 100000;  // limit of a test without a budget
 
 std::int64_t ReadCount(const ConfigNode& node) {
   const std::int64_t count = node.AsInt();
@@ -37,7 +37,7 @@ std::vector<fs::path> ResolveGraphs(const std::vector<std::string>& names,
   return paths;
 }
 
-// A cluster for each of `count` graphs: those that `names` lists, in turn.
+// Returns a cluster for each of `count` graphs: those in `names`, in turn.
 std::vector<fs::path> ResolveClusters(const std::vector<std::string>& names,
                                       const ConfigNode& place,
                                       const fs::path& beside,
@@ -59,7 +59,7 @@ FamilyPlan ReadFamily(const ConfigNode& name,
   FamilyPlan plan;
   plan.config = ReadFields<FamilyConfig>(root);
   const FamilyConfig& config = plan.config;
-  if (!IsPathPart(config.name)) {  // of groups in HDF5
+  if (!IsPathPart(config.name)) {  // names are names of HDF5 groups
     root.At("name").Fail(fmt::format("expected {}", kPathPartHelp));
   }
   const fs::path folder = path.parent_path();

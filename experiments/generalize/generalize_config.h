@@ -1,7 +1,7 @@
 #pragma once
 
 // The config of `emplace generalize`: families of graphs, policies to train on some graphs of each
-// family, and methods to place the others with.
+// family, and methods that place the other graphs.
 //
 //   families: [cifar10, ptb, nmt]                 names of configs/families
 //   train:
@@ -46,30 +46,30 @@ struct FamilyConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// A family with everything looked up.
+/// A family with all names resolved.
 struct FamilyPlan {
   FamilyConfig config;
   std::vector<std::filesystem::path> train, test;
   std::vector<std::filesystem::path> train_clusters, test_clusters;  ///< one for each graph
   std::vector<Pass> passes;
-  SimulatorOptions simulator;         ///< without issue order, which depends on the graph
+  SimulatorOptions simulator;         ///< without the issue order, which depends on the graph
   Priority priority = Priority::kId;  ///< not kGiven
 };
 
 /// An entry of `train`.
 struct TrainPlan {
   AgentSpec agent;
-  std::int64_t updates = 0;  ///< of the policy, to be made
+  std::int64_t updates = 0;  ///< number of policy updates to make
 };
 
 /// An entry of `test`: a method.
 struct TestPlan {
-  AgentSpec agent;     ///< settings: those of the policy's training, then its own
-  std::string policy;  ///< label of the training whose policy it uses; empty: none
+  AgentSpec agent;     ///< the settings of the policy's training, then its own
+  std::string policy;  ///< label of the training that provides its policy; empty: none
   Budget budget;
 };
 
-/// The whole experiment, with everything looked up and checked.
+/// The whole experiment, with all names resolved and all values checked.
 struct GeneralizePlan {
   GeneralizeConfig config;
   std::string name;  ///< of the config file, without extension
@@ -80,7 +80,7 @@ struct GeneralizePlan {
 };
 
 /// Reads a config.
-/// @param settings  of --set, see ApplySettings()
+/// @param settings  values of --set, see ApplySettings()
 /// @param registry  must outlive the plan
 /// @throws InputError naming file:line:column, key, value, what was expected and the choices
 GeneralizePlan ReadGeneralizePlan(const std::filesystem::path& path,

@@ -49,7 +49,7 @@ std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<const Problem
   return names;
 }
 
-// Tells one version of a graph, of its groups or of its costs from another.
+// Distinguishes versions of a graph, of its groups or of its costs.
 std::vector<std::int64_t> FingerprintsOf(
     const std::vector<std::shared_ptr<const Problem>>& problems) {
   std::vector<std::int64_t> fingerprints;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The results of `emplace generalize`: in HDF5, laid out as framework/results/FORMAT.md tells, and
+// The results of `emplace generalize`: in HDF5, with the layout of framework/results/FORMAT.md, and
 // as a table.
 
 #include <filesystem>
@@ -13,20 +13,20 @@
 
 namespace emplace {
 
-/// What is known of one family.
+/// The results of one family.
 struct FamilyResults {
   std::vector<std::string> graphs;  ///< names of the unseen graphs
   std::vector<Training> trainings;  ///< one per policy and seed; some not begun
   std::vector<Test> tests;
-  std::vector<std::string> failures;  ///< of trainings and tests; --resume tries them again
+  std::vector<std::string> failures;  ///< of trainings and tests; --resume repeats them
 
-  /// The training whose policy a method uses with this seed; nullptr if it uses none.
+  /// Returns the training that provides a method's policy for this seed; nullptr if it uses none.
   const Training* FindTraining(const GeneralizePlan& plan,
                                const TestPlan& method,
                                std::uint64_t seed) const;
 };
 
-/// /families/<family>: its graphs and methods, which are known before it is trained on.
+/// /families/<family>: its graphs and methods, which are known before the training.
 struct FamilyRecord {
   std::string cluster, yaml;
   std::vector<std::string> graphs;
@@ -50,7 +50,7 @@ struct TrainingRecord : UpdatesRecord {
 /// A row of /families/<family>/tests.
 struct TestRow {
   Test test;
-  double best_known = 0;  ///< of the graph [ns]
+  double best_known = 0;  ///< best step time of the graph over all tests [ns]
 
   void Visit(RecordVisitor& v);
 };
@@ -66,30 +66,30 @@ struct TestsRecord {
 /// Writes /config.
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan);
 
-/// Writes what is known of a family before it is trained on: its graphs and methods.
+/// Writes the graphs and methods of a family, before its training.
 void WriteFamily(ResultsFile& file, const GeneralizePlan& plan, const Family& family);
 
-/// Writes /families/<family>/training/<label>, in the place of an earlier part of the same
-/// training.
+/// Writes /families/<family>/training/<label> and replaces an earlier part of the same training.
 void WriteTraining(ResultsFile& file,
                    const FamilyPlan& family,
                    const TrainPlan& plan,
                    const Training& training);
 
-/// Writes /families/<family>/tests and failures, in the place of earlier ones.
+/// Writes /families/<family>/tests and failures and replaces earlier ones.
 void WriteTests(ResultsFile& file, const FamilyPlan& family, const FamilyResults& results);
 
-/// What an earlier part of the same experiment, which was stopped or killed, has done.
+/// Reads the results of an earlier part of the same experiment that was stopped or killed.
 /// @return [families]
-/// @throws InputError if it was made with another config, other settings or graphs, or holds a
+/// @throws InputError if it was made with another config, other settings or graphs, or contains a
 ///   checkpoint that its trainer refuses
 std::vector<FamilyResults> ReadEarlierFamilies(const std::filesystem::path& path,
                                                const GeneralizePlan& plan,
                                                const std::vector<Family>& families);
 
-/// A table with one row per method: final and best step time over the best known of each graph, as
-/// the 10 %, 50 % and 90 % quantiles over graphs and seeds, where what does not fit counts as
-/// infinite (OOM); medians of the evaluations and seconds of a test. Then one line per failure.
+/// Returns a table with one row per method: final and best step time over the best known of each
+/// graph, as the 10 %, 50 % and 90 % quantiles over graphs and seeds (placements that do not fit
+/// count as infinite, OOM), and the medians of the evaluations and seconds of a test. After the
+/// table comes one line per failure.
 std::string FormatFamily(const GeneralizePlan& plan,
                          const FamilyPlan& family,
                          const FamilyResults& results);

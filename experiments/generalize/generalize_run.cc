@@ -19,8 +19,8 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 using Clock = std::chrono::steady_clock;
 
-// Whether the last placement is the answer of a policy: agents with the setting `updates` end with
-// it after so many updates. Other searches end with any candidate, which nobody would use.
+// Returns whether the last placement is the result of a policy: agents with the setting `updates`
+// end with it after that many updates. The last placement of other searches is any candidate.
 bool EndsWithPolicy(const AgentSpec& spec, SearchStatus status) {
   const ConfigNode settings =
       ConfigNode::FromString(spec.entry->resolve_settings(spec.settings), spec.label);

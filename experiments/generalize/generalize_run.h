@@ -1,7 +1,8 @@
 #pragma once
 
-// The generalisation experiment (NeurIPS 2019): train policies on graphs of a family, then place
-// graphs of the family that training never saw, beside methods that start from nothing.
+// The generalisation experiment (NeurIPS 2019): policies are trained on graphs of a family and then
+// place graphs of the family that were not in the training. Methods without training are compared
+// with them.
 
 #include <functional>
 #include <map>
@@ -18,11 +19,11 @@ namespace emplace {
 /// The graphs of a family as problems.
 struct Family {
   const FamilyPlan* plan = nullptr;
-  std::vector<std::shared_ptr<const Problem>> train, test;  ///< what is searched
+  std::vector<std::shared_ptr<const Problem>> train, test;  ///< as searched
 };
 
 /// Loads the graphs of a family.
-/// @param strict  refuses graphs of which there is something to warn
+/// @param strict  refuses graphs that cause warnings
 /// @throws InputError as LoadGraph() and MakeProblem() do
 Family LoadFamily(const FamilyPlan& plan, bool strict = false);
 
@@ -30,15 +31,15 @@ Family LoadFamily(const FamilyPlan& plan, bool strict = false);
 struct Training {
   std::string label;  ///< "gnn.seed0"
   UpdateTable updates;
-  std::string policy;      ///< text, once all updates are made
-  std::string checkpoint;  ///< of one that was stopped
+  std::string policy;      ///< its text, after all updates
+  std::string checkpoint;  ///< of a stopped training
   double seconds = 0;      ///< over all parts of a resumed training [s]
   bool done() const { return !policy.empty(); }
 };
 
 /// Trains until all updates are made or a stop is requested (StopRequest).
-/// @param threads   that one update may use
-/// @param training  in: empty but for its label, or an earlier part to go on from; out: both
+/// @param threads   number of threads of an update
+/// @param training  in: empty except for its label, or an earlier part to resume; out: both parts
 /// @param progress  called after each update with the number of updates made
 /// @throws RunError naming label and family if the trainer fails
 void Train(const Family& family,
@@ -48,26 +49,26 @@ void Train(const Family& family,
            Training& training,
            const std::function<void(std::int64_t)>& progress);
 
-/// What one method found on one unseen graph.
+/// The result of one method on one unseen graph.
 struct Test {
   int graph = 0, method = 0;  ///< indices into Family::test, GeneralizePlan::test
   std::uint64_t seed = 0;
-  /// Of the placement that the method hands over [ns]; NaN: it does not fit. A policy that ends
-  /// after a number of updates hands over the last placement, its most probable one; every other
-  /// method hands over the best.
+  /// Step time of the method's result [ns]; NaN: the result does not fit. The result of a policy
+  /// that ends after a number of updates is its last placement, the most probable one; the result
+  /// of every other method is its best placement.
   double final_step_time = 0;
-  double best_step_time = 0;  ///< of the best evaluated [ns]; NaN: none fits
+  double best_step_time = 0;  ///< of the best evaluated placement [ns]; NaN: none fits
   std::int64_t evaluations = 0;
-  double seconds = 0;  ///< of search [s]
+  double seconds = 0;  ///< of searching [s]
 };
 
-/// The settings of a method that begins with the policy in a file.
+/// Returns the settings of a method that starts with the policy in a file.
 ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path& policy_path);
 
 /// Places a graph by a method.
 /// @param graph        index into Family::test
 /// @param policy_path  file with the trained policy; empty: the method uses none
-/// @return nothing if the user cut it short (StopRequest)
+/// @return none if the user stopped it (StopRequest)
 /// @throws RunError naming graph and method if the method fails
 std::optional<Test> RunTest(const Family& family,
                             const TestPlan& plan,
@@ -75,7 +76,8 @@ std::optional<Test> RunTest(const Family& family,
                             std::uint64_t seed,
                             const std::filesystem::path& policy_path);
 
-/// Least best_step_time of each test graph over all tests [ns]; NaN without any. @return [graphs]
+/// Returns the least best_step_time of each test graph over all tests [ns]; NaN without tests.
+/// @return [graphs]
 std::vector<double> BestKnown(const std::vector<Test>& tests, int num_graphs);
 
 }  // namespace emplace
