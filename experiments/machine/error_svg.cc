@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPanel = 380, kPanelLeft = 80, kPanelTop = 24, kBelow = 56, kGraphNames = 210;
 
-// A range with room on both sides, and where its ticks are.
+// A range with a margin on both sides, and its ticks.
 class LinearAxis {
  public:
   LinearAxis(double low, double high) {
@@ -33,7 +33,7 @@ class LinearAxis {
 struct ErrorPanel {
   StepTrait trait;
   const char* label;
-  double unit;  // of the axis, in that of the trait
+  double unit;  // unit of the axis, in the unit of the trait
 };
 constexpr std::array<ErrorPanel, 2> kPanels = {
     {{StepTrait::kCrossingBytes, "bytes that cross between devices [MB]", 1e6},

@@ -48,7 +48,7 @@ std::string MarkdownRule(size_t columns) {
   return text + "\n";
 }
 
-// What a row of the Markdown table shows of one graph, as numbers that can be averaged.
+// The figures of one graph in a row of the Markdown table, as numbers that can be averaged.
 struct RowFigures {
   double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, repeat_tau = 0, pairs = 0, top = 0,
          best = 0;
@@ -104,7 +104,7 @@ std::vector<std::string> Cells(const std::string& name, const RowFigures& f) {
           FormatShare(f.measured, 1)};
 }
 
-// Means over graphs that have the figure.
+// Returns the mean over the graphs that have the figure.
 double Mean(const std::vector<RowFigures>& rows, double RowFigures::*figure) {
   double sum = 0;
   int count = 0;

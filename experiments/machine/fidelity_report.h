@@ -1,7 +1,7 @@
 #pragma once
 
-// What verifications say: as text and Markdown for people, as JSON for programs. The figures are
-// those of profilers/statistics/fidelity.h.
+// Reports of verifications: text and Markdown for people, JSON for programs. The figures are those
+// of profilers/statistics/fidelity.h.
 
 #include <optional>
 #include <span>
@@ -22,37 +22,39 @@ struct GraphFidelity {
   std::vector<Ablation> ablations;
 };
 
-/// A share in percent: "2.13 %"; "-" for NaN, a figure that does not exist.
-/// @param digits  behind the point
+/// Returns a share in percent: "2.13 %"; "-" for NaN, a figure that does not exist.
+/// @param digits  after the decimal point
 std::string FormatShare(double share, int digits = 2);
 
-/// A table with a line per placement, the fastest as measured first: step time measured (median and
-/// 95 % interval) and simulated, error, noise, how much longer than the fastest by paired steps (if
-/// there are two placements), the interval of the simulated time (if it has one) with whether it
-/// covers the measured one, busy time per device, peak memory; below it the placements that could
-/// not be executed.
+/// Returns a table with a line per placement, the fastest measured one first: step time measured
+/// (median and 95 % interval) and simulated, error, noise, paired difference from the fastest (with
+/// two placements or more), the interval of the simulated time (if there is one) and whether it
+/// covers the measured time, busy time per device, peak memory. Below the table are the placements
+/// that could not be executed.
 std::string FormatVerification(const Verification& verification,
                                const VerificationSummary& summary);
 
-/// The verdict, the warnings, and the figures over all placements, by weight: a line each.
+/// Returns the verdict, the warnings, and the figures over all placements, a line each, the most
+/// important first.
 std::string FormatSummary(const VerificationSummary& summary, const Verification& verification);
 
-/// Tables in GitHub's Markdown: a row per graph and, for several, one for all (means, but the
-/// largest of errors and regrets, and the share of all placements that intervals cover); then the
-/// ablations as mean error (MAPE) and Kendall's tau; then PooledResiduals().
+/// Returns tables in GitHub's Markdown. The first has a row per graph and, for several graphs, one
+/// for all: means, but the largest errors and regrets, and the share of all placements that the
+/// intervals cover. The ablations follow as mean error (MAPE) and Kendall's tau, then
+/// PooledResiduals().
 std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs);
 
-/// What the errors go with, over all graphs. Nothing if no graph has three placements.
+/// Returns the correlations of the errors over all graphs; none if no graph has three placements.
 std::optional<ResidualReport> PooledResiduals(std::span<const GraphFidelity> graphs);
 
-/// All of it: {"graph", "cluster", "mode", "rounds", "fidelity": {...}, "placements": [...], ...};
-/// figures that do not exist are null.
+/// Returns the whole verification: {"graph", "cluster", "mode", "rounds", "fidelity": {...},
+/// "placements": [...], ...}; figures that do not exist are null.
 nlohmann::ordered_json ToJson(const Verification& verification,
                               const VerificationSummary& summary,
                               std::span<const Ablation> ablations = {});
 
-/// {"graphs", "placements", "shuffles", "largest_above", "systematic", "traits": {"crossing bytes":
-/// {...}, ...}}
+/// Returns {"graphs", "placements", "shuffles", "largest_above", "systematic", "traits": {"crossing
+/// bytes": {...}, ...}}.
 nlohmann::ordered_json ResidualJson(const ResidualReport& report);
 
 }  // namespace emplace

@@ -14,7 +14,7 @@ double Noise(const StepMeasurement& measured) {
   return MedianAbsoluteDeviation(times) / measured.step.median;
 }
 
-// Ratio of each placement to the fastest one; 1 if there is only one placement.
+// Returns the ratio of each placement to the fastest one; 1 if there is only one placement.
 std::vector<PairedRatio> RatiosOf(const Verification& verification,
                                   const VerificationSummary& summary) {
   if (summary.pairs) return summary.pairs->to_fastest;

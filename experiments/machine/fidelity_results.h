@@ -26,7 +26,7 @@ struct VerifiedStep {
   void Visit(RecordVisitor& v);
 };
 
-/// A verification in its group (framework/results/FORMAT.md), but for ablations and residuals.
+/// A verification in its group (framework/results/FORMAT.md), without ablations and residuals.
 struct VerificationRecord {
   using Matrix = std::vector<std::vector<std::int64_t>>;
 
@@ -45,8 +45,8 @@ struct VerificationRecord {
   void Visit(RecordVisitor& v);
 };
 
-/// Writes a verification into `group` ("/verification", "/validation/<graph>"), in the place of
-/// what it held before.
+/// Writes a verification to `group` ("/verification", "/validation/<graph>") and replaces the
+/// previous contents.
 void WriteVerification(ResultsFile& file,
                        const std::string& group,
                        const Verification& verification,

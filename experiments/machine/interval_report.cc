@@ -16,7 +16,7 @@ std::string FormatCorrelation(double r) {
   return std::isfinite(r) ? fmt::format("{:+.3f}", r) : "-";
 }
 
-// In the unit that people think of the trait in.
+// Formats a slope in the common unit of the trait.
 std::string FormatSlope(const TraitCorrelation& trait) {
   if (!std::isfinite(trait.slope)) return "-";
   switch (trait.trait) {
@@ -51,7 +51,7 @@ std::string Verdict(const ResidualReport& report) {
       all);
 }
 
-// The first few of the names, and how many more there are.
+// Lists the first few names and the number of further ones.
 std::string Listed(std::vector<std::string> names) {
   constexpr size_t kMost = 4;
   if (names.empty()) return "none";

@@ -1,8 +1,8 @@
 #pragma once
 
-// How sure the simulation is, which placements differ, and what the errors go with: the part of a
-// verification's report that is about intervals (profilers/statistics/prediction_interval.h),
-// paired steps (paired_ratio.h) and residuals (residuals.h).
+// The parts of a verification's report on the accuracy of the simulation
+// (profilers/statistics/prediction_interval.h), on differences between placements (paired_ratio.h)
+// and on systematic errors (residuals.h).
 
 #include <string>
 
@@ -10,25 +10,26 @@
 
 namespace emplace {
 
-/// "coverage         28 of 30 ...\n": a line of a summary.
+/// Returns a line of a summary: "coverage         28 of 30 ...\n".
 std::string SummaryLine(const char* name, const std::string& value);
 
-/// How wide the intervals are and what from, and how many measured steps they cover: a line each.
-/// Without intervals the line that says why.
+/// Returns the width and the source of the intervals, and the number of measured steps that they
+/// cover, a line each. Without intervals, returns one line with the reason.
 std::string FormatIntervalSummary(const VerificationSummary& summary,
                                   const Verification& verification);
 
-/// Which placement was measured to be the fastest, which cannot be told from it, and how many of
-/// all pairs differ: a line each.
+/// Returns the placement that was measured to be the fastest, the placements not distinguishable
+/// from it, and the number of all pairs that differ, a line each.
 /// @param summary  with pairs
 std::string FormatPairSummary(const VerificationSummary& summary, const Verification& verification);
 
-/// "+3.1 % [+2.0 .. +4.4 %]": how much longer than the fastest a placement takes, with the 95 %
-/// interval of paired steps; "+0.4 % [-1.2 .. +1.9 %], not distinguishable" if that includes 0;
-/// without interval if there are too few rounds for one.
+/// Returns how much longer than the fastest a placement takes, with the 95 % interval of paired
+/// steps: "+3.1 % [+2.0 .. +4.4 %]"; "+0.4 % [-1.2 .. +1.9 %], not distinguishable" if the interval
+/// includes 0; without an interval if there are too few rounds.
 std::string FormatAgainstFastest(const PairedRatio& ratio);
 
-/// A table in GitHub's Markdown, a row per trait; below it whether anything is systematic.
+/// Returns a table in GitHub's Markdown, a row per trait, and below it whether an error is
+/// systematic.
 std::string FormatResidualMarkdown(const ResidualReport& report);
 
 }  // namespace emplace

@@ -29,7 +29,7 @@ struct ProfileCommandOptions {
   ProfileOptions profile;
 };
 
-// "dir/costs.json.gz" -> "dir/costs"
+// Turns "dir/costs.json.gz" into "dir/costs".
 fs::path WithoutExtensions(fs::path path) {
   if (path.extension() == ".gz") path.replace_extension();
   return path.replace_extension();
@@ -40,15 +40,15 @@ fs::path ClusterPath(const ProfileCommandOptions& options) {
   return WithoutExtensions(options.output).string() + ".cluster.yaml";
 }
 
-// What the cluster calls itself: the file's name, "costs" for "costs.cluster.yaml".
+// Returns the name of the cluster, from the file's name: "costs" for "costs.cluster.yaml".
 std::string ClusterName(const fs::path& path) {
   fs::path name = WithoutExtensions(path).filename();
   if (name.extension() == ".cluster") name.replace_extension();
   return name.string();
 }
 
-// The profile to go on with. A profile that is there is replaced only with --force; any other file
-// stays.
+// Returns the profile to resume. An existing profile is replaced only with --force; other files are
+// never replaced.
 CostTable EarlierProfile(const ProfileCommandOptions& options) {
   std::error_code ignored;
   if (!fs::exists(options.output, ignored)) {
@@ -76,7 +76,7 @@ CostTable MeasureMachine(const Machine& machine,
   };
   try {
     return RunProfile(machine, graphs, profile, earlier, options.quiet, keep);
-  } catch (const InputError& error) {  // the earlier profile is of another machine
+  } catch (const InputError& error) {  // the earlier profile belongs to another machine
     throw InputError(fmt::format("{}: {}", options.output, error.what()));
   } catch (const DriftError& error) {
     throw RunError(
@@ -194,7 +194,7 @@ void AddProfileCommand(Command program) {
   command.AddFlag("--json", options->json, "the report as JSON on stdout");
   command.AddFlag("--quiet", options->quiet, "no progress on stderr");
   command.Does([options] {
-    if (options->profile.keep_drifted) {  // at once
+    if (options->profile.keep_drifted) {  // without repeats or waiting
       options->profile.repeats = 0;
       options->profile.settle_seconds = 0;
     }

@@ -24,8 +24,8 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr size_t kLargestOps = 8, kProxyKinds = 5;
 constexpr size_t kSignatureWidth = 72;
-constexpr double kContention = 1.05;  // the smallest slowdown that is told
-constexpr double kGoodFit = 0.15;     // an error that ops never measured may have
+constexpr double kContention = 1.05;  // smallest slowdown in the report
+constexpr double kGoodFit = 0.15;     // acceptable error for ops without a measurement
 
 std::string FormatKernelTime(double nanos) {
   if (std::abs(nanos) < 1000) return fmt::format("{:.1f} ns", nanos);
@@ -40,23 +40,23 @@ std::string Clipped(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
 }
 
-// The time that the ops of one signature take in a step of a graph.
+// The time of the ops of one signature in a step of a graph.
 struct OpShare {
   const OpMeasurement* op = nullptr;
   int count = 0;
   double time = 0;  // [ns]
 };
 
-// The time that the ops of a graph take on a device kind, as far as they were measured.
+// The time of the measured ops of a graph on a device kind.
 struct GraphTime {
   std::string graph, kind;
-  int ops = 0;                             // that were measured
+  int ops = 0;                             // measured ones
   double total = 0, proxy = 0;             // [ns]
   std::map<std::string, double> proxy_of;  // op kind -> [ns]
   std::vector<OpShare> shares;             // largest first
-  // How well the time would be predicted had the ops not been measured: leave-one-out errors of the
-  // fits of their kinds, else of their classes.
-  double fit_error = 0;    // that half of the time has at most; infinite: half of it has no fit
+  // Accuracy of predictions without the measurements: leave-one-out errors of the fits of the ops'
+  // kinds, else of their classes.
+  double fit_error = 0;    // largest error of half of the time; infinite: half of it has no fit
   double well_fitted = 0;  // [ns] with an error of at most kGoodFit
 };
 
@@ -252,8 +252,8 @@ bool IsNoise(const Slowdown& slowdown) {
   return slowdown.factor < 1;
 }
 
-// Who slows whom down; and how far off the products of figures are, where both are known. Nothing
-// runs faster beside others: a factor below 1 is noise, and shown as 1.
+// Returns the slowdowns by interference, and the errors of the modelled products where both are
+// known. No op runs faster because of neighbours: a factor below 1 is noise, and shown as 1.
 std::string InterferenceText(const CostTable& table) {
   Rows rows = {{"interference", "beside", "times as long", "95 % interval", "modelled"}};
   double least = 1;
@@ -290,7 +290,7 @@ std::string DispatchText(const CostTable& table) {
   return "\n" + FormatColumns(rows);
 }
 
-// How far off simulations are on placements that the costs have not seen, by graph.
+// Errors of the simulation of held-out placements of a graph.
 struct HeldOutError {
   std::string graph;
   int placements = 0;

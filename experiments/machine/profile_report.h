@@ -1,7 +1,7 @@
 #pragma once
 
-// What a profile says: how much was measured, how good the numbers are, and which ops take the time
-// of the graphs.
+// Reports of a profile: the measurements, their quality, and the ops that take most of the time of
+// the graphs.
 
 #include <memory>
 #include <span>
@@ -14,16 +14,16 @@
 
 namespace emplace {
 
-/// For people: the verdict (verdict.h) and warnings; how far off simulations of held-out placements
-/// are, signatures measured per device kind, the ops of the graphs that take longest, the share of
-/// stand-in kernels by op kind, the errors of the fits and what they mean for the time of each
-/// graph, links, interference (1 in the place of factors below 1), dispatch.
-/// @param seconds  that the profile took [s]
+/// Returns the report for people: the verdict (verdict.h) and warnings, the errors of simulations
+/// of held-out placements, signatures measured per device kind, the longest ops of the graphs, the
+/// share of stand-in kernels by op kind, the errors of the fits and their effect on the time of
+/// each graph, links, interference (factors below 1 are shown as 1), and dispatch.
+/// @param seconds  duration of the profile [s]
 std::string FormatProfileReport(const CostTable& table,
                                 std::span<const std::shared_ptr<const Graph>> graphs,
                                 double seconds);
 
-/// For programs: the same figures as one JSON object.
+/// Returns the same figures as one JSON object, for programs.
 nlohmann::ordered_json ProfileReportJson(const CostTable& table,
                                          std::span<const std::shared_ptr<const Graph>> graphs,
                                          double seconds);

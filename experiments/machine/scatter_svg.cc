@@ -14,8 +14,8 @@ namespace {
 constexpr double kSize = 520, kLeft = 90, kTop = 20, kBottom = 60, kLegend = 210;
 constexpr double kBand = 0.05;
 
-// A square of the plane with the same scale on both sides: logarithmic if times differ by more than
-// a factor of ten, as in the report's page (verification.js) and in the pictures of the Python
+// A square with the same scale on both axes. It is logarithmic if times differ by more than a
+// factor of ten, as in the report's page (verification.js) and in the pictures of the Python
 // package.
 class Axes {
  public:
@@ -38,7 +38,7 @@ class Axes {
   double low() const { return low_; }
   double high() const { return high_; }
 
-  // On a logarithmic scale 1, 2 and 5 times powers of ten.
+  // Returns the ticks; on a logarithmic scale 1, 2 and 5 times powers of ten.
   std::vector<double> Ticks() const {
     if (!is_log_) return LinearTicks(low_, high_);
     std::vector<double> ticks;
@@ -60,7 +60,7 @@ class Axes {
   bool is_log_ = false;
 };
 
-// simulated = factor * measured, within the square.
+// Returns the line simulated = factor * measured within the square.
 std::string Diagonal(const Axes& axes, double factor, const char* style) {
   const double from = std::max(axes.low(), axes.low() / factor);
   const double to = std::min(axes.high(), axes.high() / factor);

@@ -14,7 +14,7 @@ double OverlapShare(const Problem& problem,
   EMPLACE_CHECK(outcome.start.size() == device_of_op.size());
   struct Change {
     Nanos time;
-    int device, running;  // ops more or less
+    int device, running;  // change of the number of running ops
   };
   std::vector<Change> changes;
   for (size_t op = 0; op < device_of_op.size(); ++op) {

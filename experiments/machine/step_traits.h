@@ -1,6 +1,6 @@
 #pragma once
 
-// What a simulated step is like: the figures that errors of the simulation may go with
+// The traits of a simulated step that may correlate with errors of the simulation
 // (profilers/statistics/residuals.h).
 
 #include <array>
@@ -11,15 +11,17 @@
 
 namespace emplace {
 
-/// Bytes and number of copies to other devices (CopiesOf(), framework/schedule/transfer_plan.h:
-/// a tensor crosses once to each device with a reader; control edges count as crossings of 0
-/// bytes), OverlapShare() and the step time. [by StepTrait]
-/// @param device_of_op  [num_ops]    @param outcome  with op times
+/// Returns the bytes and the number of copies to other devices, OverlapShare() and the step time.
+/// [by StepTrait] Copies are those of CopiesOf() (framework/schedule/transfer_plan.h): a tensor
+/// crosses once to each device with a reader; control edges count as crossings of 0 bytes.
+/// @param device_of_op  [num_ops]
+/// @param outcome       with op times
 std::array<double, kNumStepTraits> TraitsOf(const Problem& problem,
                                             std::span<const DeviceIndex> device_of_op,
                                             const Outcome& outcome);
 
-/// Share of the step time in which two devices or more run ops. 0 for a step without time.
+/// Returns the share of the step time in which two or more devices run ops; 0 for a step without
+/// time.
 double OverlapShare(const Problem& problem,
                     std::span<const DeviceIndex> device_of_op,
                     const Outcome& outcome);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the pictures of `emplace validate` share.
+// Shared parts of the pictures of `emplace validate`.
 
 #include <cstddef>
 #include <span>
@@ -11,22 +11,22 @@
 
 namespace emplace {
 
-/// Colour of the i-th graph: Okabe and Ito's, distinct for colour-blind readers; after eight they
-/// begin anew.
+/// Returns the colour of the i-th graph from Okabe and Ito's palette, which colour-blind readers
+/// can distinguish. The eight colours repeat.
 const char* SeriesColor(std::size_t series);
 
 std::string EscapeXml(const std::string& text);
 
-/// The opening tag, with a white ground.
+/// Returns the opening tag, with a white background.
 std::string BeginSvg(double width, double height);
 
-/// Values within [low, high], 1, 2 or 5 times a power of ten apart; at most 8.
+/// Returns values within [low, high] at distances of 1, 2 or 5 times a power of ten; at most 8.
 std::vector<double> LinearTicks(double low, double high);
 
-/// A point of a placement; its label shows under the mouse.
+/// Returns the point of a placement; its label appears under the mouse.
 std::string PlacementDot(double x, double y, const char* color, const std::string& label);
 
-/// The names of the graphs with their colours, one below the other.
+/// Returns the names of the graphs with their colours, one below the other.
 std::string GraphLegend(std::span<const GraphFidelity> graphs, double left, double top);
 
 }  // namespace emplace

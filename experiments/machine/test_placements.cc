@@ -54,7 +54,7 @@ class Collector {
     }
   }
 
-  // Neighbours of those that are there, until half of what is wanted is busy.
+  // Adds neighbours of the placements until half of the requested number is busy.
   void AddBusy() {
     Rng rng(options_.seed);
     std::vector<Placement> busy;
@@ -109,9 +109,9 @@ std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& prob
   Budget search;
   search.seconds = options.search_seconds / 2;
   for (const char* name : {"simulated_annealing", "hill_climb"}) collector.AddAgent(name, search);
-  const Budget whole;  // without limits: constructive agents end by themselves
+  const Budget whole;  // no limits: constructive agents end by themselves
   for (const char* name : {"heft", "cpop", "scotch"}) collector.AddAgent(name, whole);
-  // By default these place on GPUs alone; with fewer than two there would be nothing to decide.
+  // By default these agents use only GPUs; with fewer than two there would be no choice.
   const std::string devices = CountGpus(problem->cluster()) >= 2 ? "" : "{devices: all}";
   for (const char* name : {"etf", "m_etf", "contiguous", "metis"}) {
     collector.AddAgent(name, whole, devices);
@@ -124,7 +124,7 @@ std::vector<Candidate> TestPlacements(const std::shared_ptr<const Problem>& prob
     collector.AddAgent("expert", whole, "{rules: " + QuoteYaml(path.string()) + "}");
   }
   collector.AddBusy();
-  // More than are missing, because known placements may be drawn again and are left out.
+  // Draws more than are missing, because known placements may be drawn again and are left out.
   const int drawn = options.count + static_cast<int>(options.known.size());
   for (const LabelledPlacement& placement : DrawPlacements(*problem, drawn, options.seed)) {
     collector.Add(placement.label, placement.placement);

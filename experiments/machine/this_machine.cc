@@ -28,7 +28,7 @@ void AddProperties(CostTable& table, const Machine& machine, const ProfileOption
   if (options.in_situ_placements == 0) return;
   int placements = options.in_situ_placements;
   const std::string& before = table.properties[kPlacementsProperty];
-  int earlier = 0;  // of the profile that this one resumed
+  int earlier = 0;  // of the resumed profile
   std::from_chars(before.data(), before.data() + before.size(), earlier);
   placements = std::max(placements, earlier);
   table.properties[kSeedProperty] = std::to_string(options.seed);

@@ -13,10 +13,11 @@
 
 namespace emplace {
 
-// Keys of CostTable::properties, besides the backend's own, that tell how to repeat a profile.
-inline constexpr const char* kDevicesProperty = "devices";      ///< "gpu:0/4,cpu:0", as opened
-inline constexpr const char* kSeedProperty = "placement_seed";  ///< of the placements of its steps
-inline constexpr const char* kPlacementsProperty = "placements";  ///< how many at most per graph
+// Keys of CostTable::properties, besides those of the backend, with which a profile can be
+// repeated.
+inline constexpr const char* kDevicesProperty = "devices";        ///< "gpu:0/4,cpu:0", as opened
+inline constexpr const char* kSeedProperty = "placement_seed";    ///< of the steps' placements
+inline constexpr const char* kPlacementsProperty = "placements";  ///< at most this many per graph
 
 /// Open devices of this machine.
 struct Machine {
@@ -24,26 +25,26 @@ struct Machine {
   std::shared_ptr<Backend> backend;
 };
 
-/// Opens the devices asked for; if none are, those that the costs were measured on, else the
-/// cluster's, else the machine's default.
+/// Opens the requested devices. Without a request it opens the devices on which the costs were
+/// measured, else the cluster's, else the machine's default.
 /// @param asked           names of devices; may be empty
 /// @param table, cluster  may be nullptr
-/// @param where  what needs the devices, for messages
-/// @throws InputError naming `where`, the device and what this machine has
+/// @param where           option or command that needs the devices, for messages
+/// @throws InputError naming `where`, the device and the devices of this machine
 Machine OpenDevices(const std::vector<std::string>& asked,
                     const CostTable* table,
                     const Cluster* cluster,
                     const std::string& where);
 
-/// How steps are dispatched: as captured graphs, or op by op (eagerly) if that is asked for and on
-/// machines of CPU devices and GPUs, which one captured graph cannot hold together.
+/// Returns how steps are dispatched: as captured graphs, or op by op (eagerly) on request and on
+/// machines with both CPU devices and GPUs, which one captured graph cannot contain.
 DispatchMode ChooseMode(const Machine& machine, bool eager);
 
 /// Measures the ops of the graphs on the machine, with a progress bar on stderr. If the user
-/// requests a stop (StopRequest), the table has what was measured so far, and is not complete.
-/// @param resume      an earlier table to add to; empty: a new one
+/// requests a stop (StopRequest), the table contains the measurements so far and is not complete.
+/// @param resume      an earlier table to extend; empty: a new one
 /// @param quiet       no progress bar
-/// @param checkpoint  called now and then with the table so far; may be empty
+/// @param checkpoint  called repeatedly with the table so far; may be empty
 CostTable RunProfile(const Machine& machine,
                      std::span<const std::shared_ptr<const Graph>> graphs,
                      const ProfileOptions& options,

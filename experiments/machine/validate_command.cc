@@ -54,14 +54,15 @@ std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph
   return model.MakeProblem(graph, SemanticsAsExecuted(*model.cluster), PrintWarning);
 }
 
-// With costs of isolated timings. What the table lacks was said of the other problem.
+// Makes the problem with costs of isolated timings. Warnings on missing costs were printed for the
+// other problem.
 std::shared_ptr<const Problem> MakeIsolatedProblem(const std::shared_ptr<const Graph>& graph,
                                                    const Calibration& model) {
   return model.OfIsolatedTimings().MakeProblem(graph, SemanticsAsExecuted(*model.cluster));
 }
 
-// The placements that the costs were calibrated on, drawn again by the seed with which the profiler
-// drew them; at least `at_least`, as many as are to calibrate the model now.
+// Draws the placements of the calibration again, with the seed of the profiler; at least
+// `at_least`, the number that calibrates the model now.
 std::vector<LabelledPlacement> CalibrationPlacements(const Problem& problem,
                                                      const CostTable& table,
                                                      int at_least) {
@@ -71,7 +72,7 @@ std::vector<LabelledPlacement> CalibrationPlacements(const Problem& problem,
   return DrawPlacements(problem, std::max(count, at_least), seed);
 }
 
-// The costs of a machine whose devices share nothing; the cluster stays.
+// Removes the interference between devices from the costs; the cluster does not change.
 Calibration WithoutNeighbors(Calibration model) {
   auto table = std::make_shared<CostTable>(*model.table);
   table->interference.clear();
@@ -89,7 +90,7 @@ void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
       options.seed));
 }
 
-// Without the machine.
+// Reads the model from files, without the machine.
 Calibration ReadModel(const ValidateOptions& options) {
   Calibration model;
   const fs::path costs = ResolveMenu(CostsMenu(), options.costs, "--costs");
@@ -106,8 +107,8 @@ Calibration MeasureModel(const ValidateOptions& options,
   ProfileOptions profile;
   profile.mode = mode;
   profile.seed = kCalibrationSeed;
-  profile.links = false;        // copies are measured within the steps
-  profile.keep_drifted = true;  // the placements measured next show how good the model is
+  profile.links = false;        // the steps measure the copies
+  profile.keep_drifted = true;  // the placements measured next show the quality of the model
   CostTable table = RunProfile(machine, graphs, profile, {}, options.quiet);
   if (!table.complete) throw RunError("stopped; nothing was written");
   Calibration model = Calibrate(std::move(table), machine.backend, mode, "measured");

@@ -15,14 +15,14 @@ namespace emplace {
 namespace {
 
 constexpr const char* kQuieten = "stop other programs on this machine and measure again";
-constexpr double kTellBias = 0.05;  // a bias up to this share is not worth words
+constexpr double kTellBias = 0.05;  // smaller biases are not mentioned
 
-// At least 1 %, rounded up: "4 %".
+// Rounds up, to at least 1 %: "4 %".
 std::string WholePercentAbove(double share) {
   return fmt::format("{:.0f} %", std::max(1.0, std::ceil(100 * share - 1e-9)));
 }
 
-// "99 %" of 433 of 435, which is not all of them.
+// Rounds down: "99 %" for 433 of 435, because 100 % would mean all.
 std::string WholePercentBelow(double share) {
   return fmt::format("{:.0f} %", std::floor(100 * share + 1e-9));
 }
@@ -39,7 +39,7 @@ std::string FormatErrors(const Fidelity& f) {
                                                   WholePercentBelow(f.pair_accuracy)));
 }
 
-// Returns the verdict where the placements were measured well.
+// Returns the verdict for reliable measurements.
 std::string JudgeSimulation(const Fidelity& f, double resolved) {
   const std::string errors = FormatErrors(f);
   if (!std::isfinite(resolved)) {
@@ -59,7 +59,8 @@ std::string JudgeSimulation(const Fidelity& f, double resolved) {
   return fmt::format("{}: trust it for differences above {}", errors, WholePercentAbove(resolved));
 }
 
-// Half of the 95 % interval of the timings alone / median, mean weighted by time; 0: none.
+// Returns half of the 95 % interval of the isolated timings / median, as a mean weighted by time; 0
+// without timings.
 double NoiseOfTimings(const CostTable& table) {
   double noise = 0, time = 0;
   for (const KindCosts& kind : table.kinds) {

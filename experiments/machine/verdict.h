@@ -1,6 +1,6 @@
 #pragma once
 
-// One sentence on whether simulated times can be trusted, the first line of `emplace verify`,
+// Sentences on whether simulated times can be trusted: the first line of `emplace verify`,
 // `validate` and `profile`.
 
 #include <string>
@@ -10,27 +10,29 @@
 
 namespace emplace {
 
-/// Measurements whose repeats are further apart than this judge no simulation (shares).
+/// Measurements with more noise than this (share) cannot judge a simulation.
 inline constexpr double kTooNoisy = 0.2;
-/// Likewise if the reference placement or the reference product has changed by more than this.
+/// Nor can they if the reference placement or the reference product changed by more than this
+/// share.
 inline constexpr double kMostDrift = 0.1;
-/// A simulation that resolves no smaller differences than this is not to be trusted.
+/// A simulation that cannot resolve differences smaller than this share is not trusted.
 inline constexpr double kLeastResolved = 0.25;
 
-/// Says of a verification, the first that applies:
+/// Returns the first verdict that applies to a verification:
 ///   too noisy to judge: the reference placement drifted by more than kMostDrift, or
 ///     Fidelity::repeat_noise or median_noise is above kTooNoisy, or there is one round;
-///   wrong costs: the ops took kSlower times what their costs say, or that much less, unless the
-///     costs were calibrated in the same rounds;
-///   too few placements: how far off they are;
+///   wrong costs: the ops took more than kSlower times their costs, or less than 1 / kSlower times,
+///     unless the costs were calibrated in the same rounds;
+///   too few placements: with their errors;
 ///   do not trust it: the resolved difference is above kLeastResolved;
 ///   trust it for differences above the resolved one, rounded up to whole percents.
-/// @param summary  complete but for its verdict
+/// @param summary  complete except for its verdict
 std::string VerdictOf(const Verification& verification, const VerificationSummary& summary);
 
-/// Says likewise of a profile, by its held-out placements: of the graph whose resolved difference
-/// is the largest. Too noisy: the machine drifted (kDriftProperty), or half of the 95 % intervals
-/// of the timings alone is above kTooNoisy of their medians, mean weighted by time.
+/// Returns the verdict on a profile from its held-out placements, for the graph with the largest
+/// resolved difference. Too noisy: the machine drifted (kDriftProperty), or half of the 95 %
+/// intervals of the isolated timings is above kTooNoisy of their medians, as a mean weighted by
+/// time.
 std::string VerdictOf(const CostTable& table);
 
 }  // namespace emplace

@@ -27,7 +27,7 @@ SimulatorOptions AsExecuted(const Problem& problem, const std::vector<int>& issu
           .order_may_change = true};
 }
 
-// In the candidate's own order if it has one.
+// Simulates the candidate in its own issue order if it has one.
 Outcome Simulate(Evaluator& simulator,
                  const Candidate& candidate,
                  const OutcomeDetail& detail = {}) {
@@ -43,7 +43,7 @@ int RoundsAlone(const VerificationOptions& options) {
   return std::clamp(options.rounds / 2, 3, 10);
 }
 
-// Median of one placement's steps, alone on the machine. [ns]
+// Returns the median step time of one placement, alone on the machine. [ns]
 double MeasureAlone(const std::shared_ptr<const Problem>& problem,
                     const std::shared_ptr<Backend>& backend,
                     const Candidate& candidate,
@@ -98,7 +98,7 @@ std::vector<Nanos> Resimulate(const Verification& verification,
   return times;
 }
 
-// The same problem on a cluster whose host needs no time to issue ops and copies.
+// Returns the problem on a cluster whose host issues ops and copies in no time.
 std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Problem>& given) {
   const Cluster& cluster = given->cluster();
   std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
@@ -109,7 +109,7 @@ std::shared_ptr<const Problem> WithoutHostCost(const std::shared_ptr<const Probl
                        given->costs());
 }
 
-// Why a placement cannot be executed; empty if it can.
+// Returns why a placement cannot be executed; empty if it can.
 std::string WhyUnfitting(Evaluator& simulator,
                          const Candidate& candidate,
                          const std::vector<int>& issue_order) {
@@ -140,7 +140,7 @@ void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> pr
         ExpandPlacement(placement.candidate.placement, problem->grouping());
     placement.simulated = Simulate(*simulator, placement.candidate, {.op_times = true});
     placement.traits = TraitsOf(*problem, device_of_op, placement.simulated);
-    placement.simulated.start.clear();  // large, and nothing else needs them
+    placement.simulated.start.clear();  // large, and not needed any more
     placement.simulated.finish.clear();
     placement.shares = ComputeRungShares(problem->costs(), device_of_op);
   }
@@ -230,7 +230,7 @@ Verification VerifyWithProgress(std::shared_ptr<const Problem> problem,
                                 std::span<const Candidate> candidates,
                                 VerificationOptions options,
                                 bool enabled) {
-  std::optional<Progress> progress;  // once it is known how much there is to do
+  std::optional<Progress> progress;  // made when the amount of work is known
   const std::string title = "executing " + problem->graph().name();
   options.progress = [&](std::int64_t done, std::int64_t total) {
     if (!progress) progress.emplace(title, total, enabled);

@@ -38,7 +38,7 @@ std::string MachineText(const EarlierRun& run, const Machine& machine) {
 }
 
 int VerifyRun(const VerifyOptions& options) {
-  ResultsReader{options.results};  // refuses what is no results file
+  ResultsReader{options.results};  // refuses other files
   const ResultsLock lock({options.results});
   EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(
