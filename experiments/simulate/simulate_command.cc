@@ -34,17 +34,17 @@ struct SimulateOptions {
   bool count_gaps = false, op_by_op = false;
 };
 
-// The placement to simulate, and how.
+// The placement to simulate, and the options of the simulation.
 struct Question {
-  std::string where;        // the file that holds the placement
-  std::string where_costs;  // stands for graph and costs in messages
+  std::string where;        // file of the placement
+  std::string where_costs;  // names graph and costs in messages
   EarlierRun run;
   Candidate candidate;
-  std::optional<SimulatedAs> was;   // how its file says that it was simulated
-  std::optional<LowerBound> bound;  // proven for that
+  std::optional<SimulatedAs> was;   // the simulation recorded in its file
+  std::optional<LowerBound> bound;  // proven for that simulation
 };
 
-// Ops with the same colocate label must be on one device, in every placement.
+// Requires that ops with the same colocate label are on one device, as in every placement.
 void RequireLabelsTogether(const Graph& graph,
                            const Cluster& cluster,
                            const std::vector<DeviceIndex>& device_of_op,
@@ -86,7 +86,7 @@ void RequireAllowed(const Graph& graph,
   }
 }
 
-// null without bounds
+// Returns null without bounds.
 nlohmann::ordered_json IntervalToJson(Nanos time, const StepInterval& step) {
   if (!step.interval.is_bounded()) return nullptr;
   const TimeInterval ends = step.interval.Around(static_cast<double>(time));
@@ -133,8 +133,8 @@ nlohmann::ordered_json SimulatedToJson(const Question& question, const Simulated
                                  : nlohmann::ordered_json(is.contracted)}};
 }
 
-// The order of issue: --priority, else that in which the placement was simulated.
-// @param run  in the semantics that are simulated
+// Returns the issue order: --priority, else the order of the recorded simulation.
+// @param run  in the semantics of this simulation
 Priority ChoosePriority(const SimulateOptions& options,
                         const EarlierRun& run,
                         bool has_order,
@@ -211,7 +211,8 @@ Question ReadResultsQuestion(const SimulateOptions& options) {
   return question;
 }
 
-// "semantics stream, priority upward_rank" and "semantics queue, priority id": what differs.
+// Returns the differences as "semantics stream, priority upward_rank" and "semantics queue,
+// priority id".
 // @param costs  whether other costs count as a difference
 std::pair<std::string, std::string> Differences(const SimulatedAs& was,
                                                 const SimulatedAs& is,
@@ -233,13 +234,13 @@ std::pair<std::string, std::string> Differences(const SimulatedAs& was,
   return {fmt::format("{}", fmt::join(before, ", ")), fmt::format("{}", fmt::join(now, ", "))};
 }
 
-// Warns where this is another question than the one that the file answers, or another answer.
-// @return whether question and answer are those of the file
+// Warns if the simulation or its result differs from the one recorded in the file.
+// @return whether both are equal
 bool CompareWithFile(const Question& question, const SimulatedAs& is) {
   if (!question.was) return false;
   const SimulatedAs& was = *question.was;
   const bool same_time = was.step_time == is.step_time;
-  // A cost file that has moved is the same if it gives the same time.
+  // A moved cost file counts as equal if it gives the same time.
   const auto [before, now] = Differences(was, is, !same_time);
   if (!before.empty()) {
     PrintWarning(fmt::format("{}: was simulated with {}{}; this is with {} ({})",
@@ -259,7 +260,7 @@ bool CompareWithFile(const Question& question, const SimulatedAs& is) {
   return before.empty() && same_time;
 }
 
-// The files of a run must be those that it was made with, unless others are named.
+// Checks that the files of a run are unchanged, unless other files are named.
 void CheckFilesOfRun(const Question& question,
                      const SimulateOptions& options,
                      const Problem& exact) {
@@ -343,7 +344,7 @@ int Simulate(SimulateOptions options, const Command& command) {
     WriteFileAtomically(options.trace, FormatTrace(*problem, timeline));
   }
 
-  // An order that is given by the file has the priority that the file says.
+  // An issue order from the file keeps the priority recorded in the file.
   if (priority != Priority::kGiven) run.priority = priority;
   SimulatedAs is = DescribeSimulation(run);
   is.step_time = outcome.step_time;
