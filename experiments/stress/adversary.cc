@@ -10,24 +10,25 @@
 namespace emplace {
 namespace {
 
-constexpr int kBisections = 5;          // epsilon to 1/32 of itself
-constexpr double kTighter = 0.98;       // of the least epsilon so far: what is tried next
-constexpr double kEndOfCooling = 0.01;  // of the first temperature
-constexpr int kChannelMoves = 8;        // one move in so many turns a link
-constexpr int kSteeredMoves = 4;        // one in so many follows the critical paths
+constexpr int kBisections = 5;          // reduces the interval of epsilon to 1/32
+constexpr double kTighter = 0.98;       // next epsilon, as a share of the least one so far
+constexpr double kEndOfCooling = 0.01;  // last temperature, as a share of the first
+constexpr int kChannelMoves = 8;        // one in so many moves changes a link
+constexpr int kSteeredMoves = 4;        // one in so many moves follows the critical paths
 
 using Direction = std::vector<double>;  // [num_ops + num_channels] in [-1, 1]
 
-// The ops on a critical path of a step: from the op that finishes last back to what its start
-// waited for, an input or the op before it on its device, whichever was there last. Transfers count
-// as if alone, and slots as if one: where there is more to it the path may leave the critical one.
+// Returns the ops on a critical path of a step. The path goes from the op that finishes last back
+// to the latest arrival that an op waited for: an input, or the end of the op before it on its
+// device. Transfers count without contention, and a device counts as one slot; otherwise the path
+// may deviate from the critical one.
 std::vector<int> CriticalOps(const Problem& problem,
                              const std::vector<DeviceIndex>& device_of_op,
                              const Outcome& outcome) {
   const int num_ops = problem.num_ops();
   std::vector<std::vector<int>> on_device(problem.num_devices());
   for (int v = 0; v < num_ops; ++v) on_device[device_of_op[v]].push_back(v);
-  std::vector<int> before(num_ops, -1);  // on the same device
+  std::vector<int> before(num_ops, -1);  // previous op on the same device
   for (std::vector<int>& ops : on_device) {
     std::stable_sort(ops.begin(), ops.end(), [&](int a, int b) {
       return outcome.start[a] != outcome.start[b] ? outcome.start[a] < outcome.start[b]
@@ -115,8 +116,8 @@ class Chain {
     return factors;
   }
 
-  // By how much the winner is still ahead, as a share of its time; below 0: it has lost. Notes the
-  // least epsilon at which it has.
+  // Returns the lead of the winner as a share of its time; below 0 if it loses. Records the least
+  // epsilon at which it loses.
   double LeadAt(const Direction& direction, double epsilon) {
     Perturbation factors = At(direction, epsilon);
     const std::vector<Outcome> outcomes =
@@ -136,7 +137,7 @@ class Chain {
            static_cast<double>(std::max<Nanos>(winner.step_time, 1));
   }
 
-  // The winner loses in this direction at `epsilon`: looks for less.
+  // Reduces `epsilon`, at which the winner loses in this direction, by bisection.
   void Shorten(const Direction& direction, double epsilon) {
     double keeps = 0;
     for (int i = 0; i < kBisections; ++i) {
@@ -145,8 +146,8 @@ class Chain {
     }
   }
 
-  // The direction with the ops on the winner's critical path slowed down at this epsilon, and those
-  // on the other's sped up, where they are not on both. Without a timeline it stays as it is.
+  // Slows down the ops on the winner's critical path at this epsilon and speeds up those on the
+  // other's, except ops on both. Returns the direction unchanged without op times.
   Direction Steered(Direction direction, double epsilon) {
     const auto changed = Perturb(problem_, At(direction, epsilon));
     const auto outcomes = SimulateCandidates(changed, how_, placements_, {.op_times = true});
@@ -165,8 +166,7 @@ class Chain {
     return direction;
   }
 
-  // The direction with a link, or with ops that follow one another, turned to one side: long
-  // stretches at first, a few ops at the end.
+  // Sets a link, or a sequence of ops, to one side: long sequences at first, a few ops at the end.
   Direction Turned(Direction direction, double share) {
     const int num_ops = problem_->num_ops(), num_channels = problem_->cluster().num_channels();
     const double side = UniformInt(rng_, 2) == 0 ? -1 : 1;
@@ -182,7 +182,7 @@ class Chain {
     return direction;
   }
 
-  static constexpr double kFar = 1e3;  // a lead that no time makes up for
+  static constexpr double kFar = 1e3;  // a lead greater than any change of times
 
   const std::shared_ptr<const Problem>& problem_;
   const SimulatorOptions& how_;

@@ -1,7 +1,6 @@
 #pragma once
 
-// The same problem on a machine that is not quite as assumed: ops that take longer or less long,
-// links that are slower or faster.
+// Perturbs a problem: ops take longer or shorter, links are slower or faster.
 
 #include <memory>
 #include <vector>
@@ -13,29 +12,28 @@
 
 namespace emplace {
 
-/// Factors > 0; 1: as it was.
+/// Factors > 0; 1: unchanged.
 struct Perturbation {
   std::vector<double> op;       ///< [num_ops] on the op's cost, on every device
-  std::vector<double> channel;  ///< [num_channels] on the latency, and below the bandwidth
+  std::vector<double> channel;  ///< [num_channels] on the latency; divides the bandwidth
 };
 
-/// Outcomes of placements of the problem, each in its own issue order if it has one and the
-/// semantics knows any.
+/// Returns the outcomes of placements of the problem. Each has its own issue order if it has one
+/// and the semantics uses issue orders.
 std::vector<Outcome> SimulateCandidates(const std::shared_ptr<const Problem>& problem,
                                         const SimulatorOptions& how,
                                         const std::vector<Candidate>& candidates,
                                         const OutcomeDetail& detail = {});
 
-/// Every factor is 1.
+/// Returns factors of 1.
 Perturbation NoPerturbation(const Problem& problem);
 
-/// Independent log-normal factors exp(noise * z), z standard normal: their median is 1.
+/// Draws independent log-normal factors exp(noise * z), z standard normal: their median is 1.
 /// @param noise  0.1: about 10 %
 Perturbation DrawPerturbation(const Problem& problem, double noise, Rng& rng);
 
-/// The problem with the factors on its figures. Costs and latencies are rounded to the nearest
-/// nanosecond, bandwidths to the nearest byte per second and at least 1; a factor of 1 changes
-/// nothing.
+/// Applies the factors to a problem. Costs and latencies are rounded to the nearest nanosecond,
+/// bandwidths to the nearest byte per second and at least 1; a factor of 1 changes nothing.
 /// @throws InputError as Problem does, if times could overflow
 std::shared_ptr<const Problem> Perturb(const std::shared_ptr<const Problem>& problem,
                                        const Perturbation& factors);

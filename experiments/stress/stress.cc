@@ -46,7 +46,7 @@ double MeanOf(const std::vector<double>& values) {
                         : sum / static_cast<double>(values.size());
 }
 
-// The figures of a scenario whose name and step times are known. @param given  [placements] [ns]
+// Computes the figures of a scenario from its step times. @param given  [placements] [ns]
 void SetFigures(const std::vector<Nanos>& given, StressScenario& scenario) {
   std::vector<double> taus, regrets, lost;
   int kept = 0;
@@ -65,7 +65,7 @@ void SetFigures(const std::vector<Nanos>& given, StressScenario& scenario) {
   scenario.regret_ns = MeanOf(lost);
 }
 
-// Puts the placements that fit into `result`, the best first.
+// Adds the placements that fit to `result`, the best first.
 void Rank(const std::shared_ptr<const Problem>& problem,
           const SimulatorOptions& how,
           const std::vector<Candidate>& candidates,
@@ -142,7 +142,7 @@ StressResult Stress(const std::shared_ptr<const Problem>& problem,
 
   for (const Semantics other : AllSemantics()) {
     if (other == how.semantics || problem->objective() == Objective::kPeriod) continue;
-    // Without neighbours it is stream semantics.
+    // Without neighbours it equals stream semantics.
     if (CountsNeighbors(other) && !problem->cluster().has_neighbors()) continue;
     SimulatorOptions otherwise = how;
     otherwise.semantics = other;

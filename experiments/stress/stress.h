@@ -1,15 +1,16 @@
 #pragma once
 
-// Is the placement that wins in the simulation the one to use, although costs are estimates and the
-// machine is not the model? The best placements of a run are simulated again
+// Tests whether the best placement of the simulation stays the best, since costs are estimates and
+// the machine differs from the model. The best placements of a run are simulated again
 //
 //   noise       with log-normal noise on the cost of every op and the speed of every link
 //   semantics   in the other semantics, one scenario each (not for Objective::kPeriod, which has
 //               none)
 //   slow_links  with links of half the bandwidth and twice the latency
 //
-// and compared: do they keep their ranks, and what does the winner lose against what is best then?
-// Afterwards an adversary (adversary.h) looks for the smallest change that makes the second win.
+// The results are the stability of the ranks, and the loss of the winner against the best placement
+// of each scenario. Finally an adversary (adversary.h) searches for the smallest change under which
+// the second placement wins.
 
 #include <cstdint>
 #include <functional>
@@ -31,48 +32,49 @@ struct StressOptions {
   double noise = 0.1;  ///< DrawPerturbation()
   AdversaryOptions adversary;
   std::uint64_t seed = 0;  ///< of the noise and the adversary
-  int jobs = 0;            ///< simulated at a time; 0: one per core. Changes no result
-  /// Called with the parts of the work that are done and all of them; may be empty.
+  int jobs = 0;            ///< concurrent simulations; 0: one per core. Does not change the result
+  /// Called with the numbers of done and of all parts of the work; may be empty.
   std::function<void(int done, int total)> progress;
-  std::function<bool()> stop;  ///< true: give up; may be empty
+  std::function<bool()> stop;  ///< true: abort; may be empty
 };
 
-/// One kind of change. Regret: objective of a placement / that of the best placement then - 1. A
-/// placement that does not fit then has no time: it ranks behind all that fit, with infinite
-/// regret.
+/// One kind of change. Regret: objective of a placement / objective of the best placement in the
+/// same draw - 1. A placement that does not fit in a draw has no time: it ranks after all that fit,
+/// with infinite regret.
 struct StressScenario {
   std::string name;                            ///< "noise", "semantics_stream", "slow_links"
   std::vector<std::vector<Nanos>> step_times;  ///< [draws][placements] kMaxNanos: does not fit [ns]
-  /// Of the given ranks against those of a draw: Kendall's tau-b, mean over the draws in which it
+  /// Kendall's tau-b between the given ranks and those of a draw, mean over the draws in which it
   /// is defined; NaN: in none.
   double kendall_tau = 0;
-  double top_share = 0;     ///< of the draws in which the winner is as good as any
+  double top_share = 0;     ///< share of the draws in which no placement is better than the winner
   double regret = 0;        ///< of the winner, mean over the draws
-  double worst_regret = 0;  ///< largest of these
-  double regret_ns = 0;     ///< the same mean as time: winner - best [ns]
+  double worst_regret = 0;  ///< of the winner, largest over the draws
+  double regret_ns = 0;     ///< mean of winner - best over the draws [ns]
 
   void Visit(RecordVisitor& v);
 };
 
 struct StressResult {
-  /// As given, equal placements once, those that do not fit left out; the best, the winner, first.
+  /// The given placements that fit, without duplicates, the best (the winner) first.
   std::vector<Candidate> placements;
-  std::vector<Nanos> step_times;  ///< [placements] unchanged [ns]
+  std::vector<Nanos> step_times;  ///< [placements] without changes [ns]
   std::vector<StressScenario> scenarios;
   std::vector<double> noise_regret;    ///< [placements] mean over the draws of `noise`
-  std::optional<Adversary> adversary;  ///< with two placements or more, unless it has no steps
+  std::optional<Adversary> adversary;  ///< with two placements or more, and steps > 0
 };
 
-/// @param problem     whose costs, cluster and objective are changed
-/// @param how         how the run simulated it
+/// Simulates the placements under all changes.
+/// @param problem     its costs, cluster and objective are changed
+/// @param how         options of the run's simulation
 /// @param candidates  placements of `problem`
-/// @throws InputError if no candidate fits, RunError if `stop` says so
+/// @throws InputError if no candidate fits, RunError if `stop` returns true
 StressResult Stress(const std::shared_ptr<const Problem>& problem,
                     const SimulatorOptions& how,
                     const std::vector<Candidate>& candidates,
                     const StressOptions& options);
 
-/// Regret of each placement. @param step_times  [placements] of one draw [ns]
+/// Returns the regret of each placement. @param step_times  [placements] of one draw [ns]
 std::vector<double> RegretsOf(const std::vector<Nanos>& step_times);
 
 }  // namespace emplace

@@ -33,7 +33,7 @@ std::string RegretText(const StressScenario& scenario) {
       "{} ({})", RegretShare(scenario.regret), FormatTime(std::llround(scenario.regret_ns)));
 }
 
-// Share of the draws of noise in which each placement is as good as any.
+// Returns for each placement the share of the noise draws in which no placement is better.
 std::vector<double> TopShares(const StressScenario& noise, size_t placements) {
   std::vector<double> shares(placements, 0);
   for (const std::vector<Nanos>& times : noise.step_times) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What `emplace stress` found, in the results file (framework/results/FORMAT.md, `/stress`) and as
-// text.
+// The results of `emplace stress`, in the results file (framework/results/FORMAT.md, `/stress`) and
+// as text.
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct AdversaryRecord {
   void Visit(RecordVisitor& v);
 };
 
-/// /stress, but for its provenance and the scenarios, whose groups hold a StressScenario each.
+/// /stress without its provenance and the scenarios, which have a group with a StressScenario each.
 struct StressRecord {
   std::uint64_t seed = 0;
   double noise = 0;
@@ -35,29 +35,29 @@ struct StressRecord {
   void Visit(RecordVisitor& v);
 };
 
-/// Writes /stress in the place of an earlier one.
+/// Writes /stress and replaces an earlier one.
 void WriteStress(ResultsFile& file,
                  const StressResult& result,
                  const StressOptions& options,
                  const Provenance& provenance);
 
-/// A regret for people: "1.20 %"; "OOM" for an infinite one, "–" for none.
+/// Returns a regret for people: "1.20 %"; "OOM" for an infinite one, "–" for none.
 std::string RegretShare(double share);
 
-/// Mean regret under noise of the best placement of an agent of this file; NaN without /stress, or
-/// if the agent has no placement in it. @param agent  its label
+/// Returns the mean regret under noise of an agent's best placement in this file; NaN without
+/// /stress, or if /stress has no placement of the agent. @param agent  its label
 double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent);
 
-/// Markdown: a table of the scenarios, one of the placements under noise, and what the adversary
-/// found.
+/// Returns Markdown: a table of the scenarios, one of the placements under noise, and the result of
+/// the adversary.
 std::string StressMarkdown(const StressResult& result, const StressOptions& options);
 
-/// CSV (RFC 4180): a line per scenario, draw and placement:
-/// scenario,draw,placement,step_time_ns,regret; a placement that does not fit has no time and the
-/// regret "inf". The scenario "unchanged" is the placements as they are.
+/// Returns CSV (RFC 4180) with a line per scenario, draw and placement:
+/// scenario,draw,placement,step_time_ns,regret. A placement that does not fit has no time and the
+/// regret "inf". The scenario "unchanged" contains the placements without changes.
 std::string StressCsv(const StressResult& result);
 
-/// JSON. A figure that is infinite or undefined is null.
+/// Returns JSON. A figure that is infinite or undefined is null.
 ///
 ///   {"draws", "noise", "seed",
 ///    "placements": [{"label", "step_time_ns", "noise_regret"}],
