@@ -29,12 +29,12 @@ struct StressCommandOptions {
   std::string results, format = "md";
   RunFiles files;
   StressOptions stress;
-  int top = 0;  // kDefaultTop, and all of a sweep
+  int top = 0;  // 0: kDefaultTop, or all of a sweep
   bool quiet = false;
 };
 
-// The best placement of each agent, the best agents first; one that several agents found has the
-// labels of all of them.
+// Returns the best placement of each agent, the best agents first. A placement that several agents
+// found has all their labels.
 std::vector<Candidate> BestOfAgents(const EarlierRun& run, const std::string& results, size_t top) {
   const ResultsReader reader(results);
   std::set<std::string> seen;
@@ -52,7 +52,7 @@ std::vector<Candidate> BestOfAgents(const EarlierRun& run, const std::string& re
   return best;
 }
 
-// The progress of one problem after another.
+// Shows the progress of one problem after another.
 class StressProgress {
  public:
   explicit StressProgress(bool quiet) : quiet_(quiet) {}
@@ -72,7 +72,7 @@ class StressProgress {
  private:
   bool quiet_;
   std::string problem_;
-  std::optional<Progress> progress_;  // once it is known how much there is to do
+  std::optional<Progress> progress_;  // made when the amount of work is known
   std::mutex mutex_;
 };
 
@@ -112,7 +112,7 @@ int StressRun(const StressCommandOptions& options) {
     throw InputError(fmt::format("--range: expected a share above 0 and below 1, got {}", range));
   }
   if (std::filesystem::is_directory(options.results)) return StressFolder(options);
-  ResultsReader{options.results};  // refuses what is no results file
+  ResultsReader{options.results};  // refuses other files
   const ResultsLock lock({options.results});
   const EarlierRun run = ReadRun(options.results, options.files);
   const auto problem = MakeExactProblem(run, options.results, run.objective);

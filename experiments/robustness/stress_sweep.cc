@@ -21,7 +21,7 @@ namespace emplace {
 namespace fs = std::filesystem;
 namespace {
 
-// The runs of one problem that are done.
+// The done runs of a problem.
 struct DoneRuns {
   std::string title;
   RunsOfProblem runs;
@@ -41,7 +41,7 @@ std::vector<DoneRuns> ListDoneRuns(const ResultRuns& results) {
   return problems;
 }
 
-// A label stands for one run in all files of a problem.
+// Requires that a label belongs to one run in all files of a problem.
 void RequireLabelsOnce(const DoneRuns& problem) {
   std::map<std::string, const ResultRun*> of_group;
   for (const ResultRun* run : problem.runs) {
@@ -56,7 +56,7 @@ void RequireLabelsOnce(const DoneRuns& problem) {
   }
 }
 
-// Adds what a further file found; the same placement once, with all labels.
+// Adds the placements of a further file; equal placements are merged, with all labels.
 void AddCandidates(std::vector<Candidate> more, std::vector<Candidate>& candidates) {
   for (Candidate& next : more) {
     const auto same = std::ranges::find_if(candidates, [&](const Candidate& other) {
@@ -96,7 +96,7 @@ SweepStress StressRuns(const DoneRuns& problem, const StressOptions& options) {
 std::vector<SweepStress> StressSweep(const fs::path& folder,
                                      const StressOptions& options,
                                      const std::function<void(const std::string& title)>& begin) {
-  ReadResultRuns({folder});  // refuses what is no sweep
+  ReadResultRuns({folder});  // refuses folders without a sweep
   const ResultsLock lock({folder});
   const ResultRuns results = ReadResultRuns({folder});
   std::vector<DoneRuns> problems = ListDoneRuns(results);

@@ -1,8 +1,8 @@
 #pragma once
 
-// `emplace stress` of a sweep: for each problem, the best placements of all its runs, of every
-// agent and seed, simulated together, so that all of them see the same draws of noise. That tells
-// whether a comparison of methods depends on costs that are only estimates.
+// `emplace stress` of a sweep. For each problem, the best placements of all its runs, of every
+// agent and seed, are simulated together with the same draws of noise. The result shows whether a
+// comparison of methods depends on the errors of estimated costs.
 
 #include <filesystem>
 #include <functional>
@@ -13,27 +13,26 @@
 
 namespace emplace {
 
-/// One problem of a sweep.
+/// A problem of a sweep.
 struct SweepStress {
   std::string title;                         ///< "nmt on 4xk80"
-  std::vector<std::filesystem::path> files;  ///< results of its runs that are done
+  std::vector<std::filesystem::path> files;  ///< results of its done runs
   StressResult result;                       ///< labels as in /agents of these files
 };
 
-/// Stresses every problem of the sweep and writes the same /stress into the files of all its runs
-/// that are done. Problems of which no placement fits are left out, with a warning; files that are
-/// damaged, too.
-/// @param folder   of the sweep; locked meanwhile
-/// @param options  `progress` is told of each problem anew
+/// Stresses every problem of the sweep and writes the same /stress to the files of all its done
+/// runs. Problems without a fitting placement and damaged files are left out, with a warning.
+/// @param folder   of the sweep; locked during the call
+/// @param options  `progress` starts again for each problem
 /// @param begin    called with the title of each problem before it is stressed
 /// @throws InputError if no run is done or fits, if two runs of a problem have the same agent and
-///   seed (they differ in another key), or if a graph, cluster or cost file has changed since
-/// @throws RunError if options.stop says so; problems that are done stay written
+///   seed (and differ in another key), or if a graph, cluster or cost file has changed since
+/// @throws RunError if options.stop returns true; results of finished problems stay in the files
 std::vector<SweepStress> StressSweep(const std::filesystem::path& folder,
                                      const StressOptions& options,
                                      const std::function<void(const std::string& title)>& begin);
 
-/// Markdown: a row per problem, what became of its winner under noise.
+/// Returns Markdown: a row per problem with the result of its winner under noise.
 std::string SweepStressMarkdown(const std::vector<SweepStress>& problems);
 
 }  // namespace emplace
