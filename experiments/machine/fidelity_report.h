@@ -15,7 +15,6 @@
 
 namespace emplace {
 
-/// The verification of one graph, with its figures.
 struct GraphFidelity {
   Verification verification;
   VerificationSummary summary;

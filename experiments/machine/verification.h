@@ -127,7 +127,6 @@ inline constexpr double kBusyShare = 0.01;
 inline constexpr double kSteady = 0.05;
 inline constexpr double kSlower = 1.2;
 
-/// Computes the figures.
 VerificationSummary Summarize(const Verification& verification);
 
 /// Returns the step times in the form of ComputeFidelity().

@@ -13,7 +13,6 @@
 
 namespace emplace {
 
-/// A problem of a sweep.
 struct SweepStress {
   std::string title;                         ///< "nmt on 4xk80"
   std::vector<std::filesystem::path> files;  ///< results of its done runs

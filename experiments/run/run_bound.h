@@ -16,7 +16,7 @@ namespace emplace {
 /// The bounds of a problem before any search.
 struct ProblemBounds {
   Bounds simple;      ///< over every op of the graph
-  LowerBound proven;  ///< the best bound of the problem that agents see, as are their step times
+  LowerBound proven;  ///< the best bound; like step times, of the problem that agents see
 };
 ProblemBounds BoundProblem(const LoadedProblem& problem);
 

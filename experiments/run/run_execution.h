@@ -53,7 +53,7 @@ void RequirePolicySource(const Run& run);
 void ExecuteRun(Run& run, const RunChoices& choices);
 
 /// Writes the best placement over all agents and seeds to <output>.placement.json. Call it in
-/// RunChoices::ends, so that no other run writes its placement before.
+/// RunChoices::ends, so that no other run can write its placement in between.
 /// @return text for the user; empty if no search found a placement
 std::string WriteBestPlacement(const Run& run,
                                const std::vector<TableRow>& rows,

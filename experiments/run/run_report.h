@@ -15,13 +15,11 @@
 
 namespace emplace {
 
-/// A search of the run.
 struct SearchTask {
   int agent = 0;  ///< index into RunPlan::agents
   std::uint64_t seed = 0;
 };
 
-/// A run from its plan to its results.
 struct Run {
   RunPlan plan;
   LoadedProblem problem;

@@ -38,7 +38,7 @@ class Launcher {
   /// run of Submit() is returned once.
   /// @throws RunError if the engine has ended
   virtual std::vector<EndedRuns> Watch() = 0;
-  /// Withdraws the runs that have not begun. The board asks the workers to stop before this call.
+  /// Withdraws the runs that have not begun. The caller first requests the stop on the board.
   virtual void Cancel() = 0;
 };
 

@@ -37,7 +37,7 @@ struct flock BytesFrom(int begin, int count) {
   return lock;
 }
 
-// Returns fewer than `count` bytes at the end of the file.
+// Reads `count` bytes; fewer at the end of the file.
 std::string ReadAt(const std::filesystem::path& path, int file, int begin, int count) {
   std::string text(static_cast<size_t>(count), '\0');
   ssize_t got = 0;

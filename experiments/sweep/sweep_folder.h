@@ -14,8 +14,8 @@
 //                 run ("#3 graph=nmt ...") of /config; the last checkpoint during the run;
 //                 --resume renames a damaged file to runs/0003.h5.damaged
 //
-// A run is done if its file says so. All other files can be rebuilt from the run files, so a
-// process killed at any moment leaves no contradiction.
+// Only a run's own file decides whether the run is done. The other files only help to find this
+// out, so a process killed at any moment leaves no contradiction.
 
 #include <filesystem>
 #include <optional>

@@ -41,13 +41,11 @@ struct TableCell {
   std::optional<PublishedNumber> published;
 };
 
-/// A column of the table.
 struct ResultTableColumn {
   std::string name, label, unit;
   ColumnValue value = ColumnValue::kStepTime;
 };
 
-/// A row of the table.
 struct ResultTableRow {
   std::vector<std::string> heads;  ///< its label, or the values of the row keys
   std::vector<TableCell> cells;    ///< [columns]
@@ -100,7 +98,6 @@ struct ClaimResult {
 /// reached", "does not hold, not possible here".
 std::string VerdictText(const ClaimResult& claim);
 
-/// The whole table.
 struct ResultTable {
   std::string title, note, unit;   ///< of the layout; unit: of step times
   std::vector<std::string> heads;  ///< {""}, or the row keys

@@ -108,7 +108,6 @@ constexpr bool HasTarget(ColumnValue value) {
          value == ColumnValue::kReached || IsExpected(value);
 }
 
-/// A column.
 struct LayoutColumn {
   std::string name, label;
   ColumnValue value = ColumnValue::kStepTime;
@@ -132,7 +131,6 @@ struct LayoutClaim {
   std::string of;  ///< column of the method whose short step times are claimed; may be empty
 };
 
-/// The whole layout.
 struct TableLayout {
   std::string title, note;
   std::string unit;  ///< of step times
