@@ -17,8 +17,8 @@ namespace emplace {
 namespace {
 
 constexpr int kMaxArray = 1000;  // Slurm's default MaxArraySize, less one
-// Slurm's reason for a task that it could not start, for example on a failed node. Such a task would
-// wait for an administrator forever.
+// Slurm's reason for a task that it could not start, for example on a failed node. Such a task
+// would wait for an administrator forever.
 constexpr const char* kGivenUp = "launch failed requeued held";
 constexpr const char* kRunning = "RUNNING";
 constexpr auto kQueuePause = std::chrono::seconds(1);
