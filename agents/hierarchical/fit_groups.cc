@@ -11,7 +11,7 @@ int IndexOfMax(const std::vector<int>& values) {
   return static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
-/// The group that a device without one gets, or -1.
+/// Returns the group to give to a device that has no group, or -1.
 int GroupToGive(int device,
                 const std::vector<std::vector<int>>& units,
                 const std::vector<int>& device_of_group,

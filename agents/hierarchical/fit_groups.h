@@ -1,6 +1,7 @@
 #pragma once
 
-// Groups and their devices that lead to a placement: what the two networks would have had to draw.
+// Finds a grouping of the units and a device per group that lead to a given placement: the
+// decisions with which the two networks would have drawn it.
 
 #include <vector>
 
@@ -14,13 +15,16 @@ struct FittedGroups {
   std::vector<int> device_of_group;  ///< [G]; -1: the group has no units
 };
 
-/// Groups whose devices give exactly `placement`, if there are at least as many groups as devices
-/// in it, and as near to what the grouper prefers as that allows. Each unit is put into its most
-/// probable group (the first of equals), each group gets the device that most of its units have.
-/// Every device of the placement that no group has then gets one: an empty group, or else that with
-/// the most of its units among those whose device has another group. Last, each unit goes to its
-/// most probable group among those of its device. With fewer groups than devices, units whose
-/// device no group has stay in their most probable group.
+/// Returns groups whose devices give exactly `placement` if there are at least as many groups as
+/// devices in it. The grouping stays as close to the grouper's preferences as that allows:
+///  1. Each unit is put into its most probable group (the first of equals), and each group gets the
+///     device that most of its units have.
+///  2. Every device of the placement that has no group gets one: an empty group if there is one,
+///     otherwise the group with the most units of this device among the groups whose current device
+///     has a further group.
+///  3. Each unit moves to its most probable group among the groups of its device.
+/// With fewer groups than devices, units whose device has no group stay in their most probable
+/// group.
 /// @param logits  [num_units, G]
 FittedGroups FitGroups(const Problem& problem, const Placement& placement, const Matrix& logits);
 

@@ -59,7 +59,7 @@ std::vector<int> SampleGroups(const Matrix& logits, Rng& rng) {
       throw RunError(fmt::format("unit {}: the logits of its groups are not numbers", row));
     }
     double left = Uniform01(rng) * sum;
-    int column = 0, last = 0;  // `last`: rounding may leave a rest behind the last one
+    int column = 0, last = 0;  // `last` is taken if rounding leaves a positive rest
     for (; column < weight.size(); ++column) {
       if (weight[column] > 0) last = column;
       left -= weight[column];

@@ -1,16 +1,15 @@
 #pragma once
 
-// The grouper: for each unit, independently, a distribution over groups (ICLR 2018).
+// The grouper draws a group for each unit, independently of the other units (ICLR 2018).
 //
 //   x = [mean of the type vectors of the unit's ops, fixed input]      (hierarchical_features.h)
 //   logits = gain * relu(x W1 + b1) W2 + b2,    p(group | unit) = softmax(logits)
 //
-// Hidden 64, type vectors of width 20 [R]; the ReLU is [ours]: the paper names no non-linearity,
-// and without one two layers are a single one. `gain` > 1 [ours] makes the first groupings decided
-// instead of uniform: units with similar inputs then begin in the same group, and an optimiser that
-// moves every weight by about the learning rate moves the logits `gain` times as fast.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// The paper has a hidden width of 64 and type vectors of width 20. It names no non-linearity; we
+// use a ReLU, since two linear layers without one are a single linear layer. `gain` > 1, which is
+// not in the paper, makes the first groupings decided instead of uniform: units with similar inputs
+// begin in the same group, and an optimiser that moves every weight by about the learning rate
+// moves the logits `gain` times as fast.
 
 #include <memory>
 #include <span>
@@ -64,8 +63,9 @@ class Grouper {
   Linear hidden_, output_;
 };
 
-/// One column per row of `logits`, drawn with probability softmax(row); one Uniform01 per row, from
-/// the first to the last. Keeps no probabilities, since there may be very many rows.
+/// Draws one column per row of `logits` with probability softmax(row). Takes one Uniform01 per row,
+/// from the first to the last. Stores no matrix of probabilities, since there may be very many
+/// rows.
 /// @throws RunError for a row with logits that are not numbers
 std::vector<int> SampleGroups(const Matrix& logits, Rng& rng);
 

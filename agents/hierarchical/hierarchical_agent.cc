@@ -184,7 +184,8 @@ void HierarchicalAgent::KeepBest(Pass& pass) {
   const Placement* best = gradient_.ToImitate();
   if (best == nullptr) return;
   const auto found = std::find(pass.placements.begin(), pass.placements.end(), *best);
-  // Not among these: an earlier one, whose decision is kept already.
+  // If the best placement is not in this pass, it is an earlier one, and best_ already holds its
+  // decision.
   if (found != pass.placements.end()) {
     best_ = std::move(pass.decisions[found - pass.placements.begin()]);
   }

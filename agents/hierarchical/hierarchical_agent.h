@@ -9,44 +9,42 @@
 //   grad_g J ~= (1/m) sum_i grad log p(g_i) (1/k) sum_j (R_ij - B)
 //   grad_d J ~= (1/k) sum_j (1/m) sum_i grad log p(d_ij | g_i) (R_ij - B)
 //
-// which is the gradient of 1/K sum_ij (R_ij - B) (log p(g_i) + log p(d_ij | g_i)), K = m k; the
-// placer's inputs are constants made of g_i. The gradient belongs to exactly the groupings and
-// devices that were evaluated: they are drawn in the pass that is differentiated. `samples` = K and
-// `groupings` = m (0: K, one for each placement [ours]); where m does not divide K the first
-// groupings have one placement more, and when the budget leaves fewer than m placements there are
-// as many groupings. The paper has m = 1, k = 4 [V].
+// This is the gradient of 1/K sum_ij (R_ij - B) (log p(g_i) + log p(d_ij | g_i)) with K = m k; the
+// placer's inputs are constants computed from g_i. Groupings and devices are drawn in the pass that
+// is differentiated, so the gradient belongs to exactly the evaluated ones. The setting `samples`
+// is K and `groupings` is m (0: m = K, one grouping per placement). If m does not divide K, the
+// first groupings have one placement more; if the budget leaves fewer than m placements, there are
+// as many groupings as placements. The paper has m = 1, k = 4.
 //
-// With the baseline `leave_one_out` the advantages sum to 0, so that with one grouping for all the
-// grouper would never learn; the two together are refused.
+// The baseline `leave_one_out` makes the advantages sum to 0. With a single grouping the grouper
+// would then never learn, so this combination is refused.
 //
-// Group counts: 256 [R]; `groups` = 0: min(256, 20 num_devices) (reference code [V]); never more
-// than units. A unit that may not run on its group's device is moved as PlaceUnits() says.
+// The paper has 256 groups; `groups` = 0 stands for the reference code's min(256, 20 num_devices).
+// There are never more groups than units. PlaceUnits() moves a unit that may not run on its group's
+// device.
 //
-// In the first `noise_updates` updates both networks draw from noisy logits (logits_noise.h), each
-// grouping and each step of the placer with noise of its own; log-probabilities are those of the
-// noisy distributions, so the gradient stays that of what was drawn. Reference code: 0.5 until
-// update 750 [V]; paper: 500 updates [R].
+// In the first `noise_updates` updates both networks draw from noisy logits (logits_noise.h). Each
+// grouping and each step of the placer has its own noise. The log-probabilities are those of the
+// noisy distributions, so the gradient remains that of the drawn decisions. The reference code has
+// noise 0.5 until update 750, the paper has noise for 500 updates.
 //
 // Placements are evaluated on a second thread while the next groupings are drawn.
 //
-// The recorded entropy is that of the placer per group (plus `grouper.entropy` times the mean
-// entropy of a unit's group); `per_decision` counts the G groups.
+// The recorded entropy is the placer's entropy per group plus `grouper.entropy` times the mean
+// entropy of a unit's group; `per_decision` counts the G groups. `entropy_control` makes this
+// entropy follow a planned decrease.
 //
-// With `entropy_control` [ours] that entropy follows a planned way down. A restart draws both
-// networks anew [ours]: policy_gradient.h.
+// A restart draws the parameters of both networks again (policy_gradient.h).
 //
-// With `start` [ours] the first step evaluates the start and pulls both networks to it; so does
-// every restart. What they are pulled to are groups and devices that lead to the placement, as near
-// to what the grouper prefers as can be (fit_groups.h). With fewer groups than the start has
-// devices the networks cannot draw it and are pulled to the nearest; it stays the best placement
-// all the same.
+// With `start` the first step evaluates the start and trains both networks towards it, and so does
+// every restart. The targets are groups and devices that lead to the start (fit_groups.h). With
+// fewer groups than the start has devices, the networks cannot draw the start and are trained
+// towards the nearest placement; the start remains the best placement found.
 //
-// Ends only when no unit has a choice; otherwise the budget ends it.
+// The agent ends by itself only if no unit has a choice; otherwise the budget ends it.
 //
 // References: A. Mirhoseini, A. Goldie, H. Pham, B. Steiner, Q. V. Le, J. Dean, A Hierarchical
 // Model for Device Placement, ICLR 2018; and the HP3C 2019 paper that uses the same formulation.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <cstdint>
 #include <optional>
@@ -73,8 +71,8 @@ struct HierarchicalConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// Number G of groups of the grouper: the setting `groups`, or what stands for its 0, and never
-/// more than the problem has groups.
+/// Returns the number G of the grouper's groups: the setting `groups`, or the number that its 0
+/// stands for; at most the number of the problem's groups.
 int NumGroups(const HierarchicalConfig& config, const Problem& problem);
 
 class HierarchicalAgent final : public Agent {
@@ -87,21 +85,21 @@ class HierarchicalAgent final : public Agent {
   const UpdateTable* updates() const override { return &gradient_.table(); }
   void VisitState(StateVisitor& v) override;
 
-  /// One decision of the two networks: group per unit, device per group of its sequence.
+  /// One decision of the two networks.
   struct Decision {
-    std::vector<int> group_of_unit;  ///< [num_units]
-    std::vector<int> devices;        ///< [S] along MakeGroupSequence's order
+    std::vector<int> group_of_unit;  ///< [num_units] group of each unit
+    std::vector<int> devices;        ///< [S] device of each group in the order of MakeGroupSequence
   };
-  /// What one update evaluates and differentiates.
+  /// The placements that one update evaluates and differentiates.
   struct Pass {
     PolicyGradient::Sampled sampled;
     std::vector<Decision> decisions;    ///< [K]
     std::vector<Placement> placements;  ///< [K]
   };
-  /// The pass of one update, recorded on `tape`; moves the generator on.
+  /// Draws the placements of one update and records the pass on `tape`. Advances the generator.
   /// @param evaluation  if given, takes each placement as soon as it is drawn
   Pass Draw(Tape& tape, int num_samples, BackgroundEvaluation* evaluation = nullptr);
-  /// log p(grouping) + log p(devices | grouping), without noise.
+  /// Returns log p(grouping) + log p(devices | grouping), without noise.
   /// @param grouper_logits  [num_units, G] of grouper().Logits()    @return [1, 1]
   Var LogProbability(Tape& tape, Var grouper_logits, const Decision& decision) const;
   const Grouper& grouper() const { return grouper_; }
@@ -112,7 +110,7 @@ class HierarchicalAgent final : public Agent {
   Placement Place(const GroupSequence& sequence, const Decision& decision) const;
   void KeepBest(Pass& pass);
   void PullToStart();
-  /// Draws the parameters of both networks anew.
+  /// Draws the parameters of both networks again.
   void Restart(std::int64_t remaining);
 
   std::shared_ptr<const Problem> problem_;
@@ -126,7 +124,7 @@ class HierarchicalAgent final : public Agent {
   Placer placer_;
   PolicyGradient gradient_;
   bool finished_ = false;
-  std::optional<Decision> best_;  // that led to gradient_.ToImitate()
+  std::optional<Decision> best_;  // led to gradient_.ToImitate()
 };
 
 }  // namespace emplace

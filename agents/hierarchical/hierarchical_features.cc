@@ -65,7 +65,7 @@ void FillShapes(const Problem& problem, int unit, Matrix& shapes) {
   }
 }
 
-// The neighbours of one unit in one direction, as bytes and position.
+// Writes the positions of one unit's neighbours in one direction; `found` holds (bytes, position).
 void FillNeighbors(std::vector<std::pair<std::int64_t, float>>& found, float own, float* columns) {
   std::sort(found.begin(), found.end(), [own](const auto& a, const auto& b) {
     return std::tuple(-a.first, std::abs(a.second - own), a.second) <

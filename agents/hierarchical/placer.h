@@ -1,18 +1,17 @@
 #pragma once
 
-// The placer: a device for each group of a sequence, one after another (ICLR 2018).
+// The placer chooses a device for each group of a sequence, one group after another (ICLR 2018).
 //
 //   s_i = [forward LSTM, backward LSTM](inputs)_i               states of the encoder [S, hidden]
 //   h_t = LSTM(vector of the device of group t - 1, h_{t-1})    decoder, from the last states
 //   c_t = sum_i softmax_i(v tanh(h_t Wq + s_i Wk)) s_i          additive attention
 //   p(device | group t, devices before) = softmax(C tanh(([h_t, c_t] W + b) / T))
 //
-// Hidden 256 [R], C = 5, T = 10 [V] (the reference code: C = T = 1 [V]). Each direction of the
-// encoder has half of the width, so that the decoder can start from both [ours]. `aligned` [ours]:
-// the decoder's step t also reads s_t, so that attention need not learn which group it is about to
-// place. Devices on which no unit of the group may run have probability 0.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// The paper has a hidden width of 256, C = 5 and T = 10; the reference code has C = T = 1. Each
+// direction of the encoder has half of the width, so that the decoder can start from both. With
+// `aligned` step t of the decoder also reads s_t, so that attention need not learn which group is
+// placed next. Neither is in the paper. Devices on which no unit of the group may run have
+// probability 0.
 
 #include <vector>
 
@@ -61,11 +60,11 @@ class Placer {
     Var log_probability;                    ///< [rows, 1]
     Var entropy;  ///< [1, 1] sum over the groups, mean over the rows [nats]
   };
-  /// Draws `rows` placements: the encoder runs once, the decoder for all rows together.
-  /// @param noise  `relative` of WithNoise(), each step's logits by themselves; the log-probability
-  ///   is that of the noisy distribution
+  /// Draws `rows` placements. The encoder runs once, the decoder for all rows together.
+  /// @param noise  `relative` of WithNoise(), applied to the logits of each step separately; the
+  ///   log-probability is that of the noisy distribution
   Decoded Sample(Tape& tape, const GroupSequence& groups, int rows, double noise, Rng& rng) const;
-  /// Log-probabilities of given devices [rows][S], without noise.
+  /// Computes the log-probabilities of given devices [rows][S], without noise.
   Decoded Score(Tape& tape,
                 const GroupSequence& groups,
                 std::vector<std::vector<int>> devices) const;
@@ -73,10 +72,10 @@ class Placer {
  private:
   struct Encoded {
     Var states;        // [S, hidden]
-    Var hidden, cell;  // [1, hidden] the last of both directions
+    Var hidden, cell;  // [1, hidden] last states of both directions
   };
   Encoded Encode(Tape& tape, const Matrix& input) const;
-  /// @param given  devices, or nullptr: drawn with `rng`
+  /// @param given  the devices to score; nullptr: devices are drawn with `rng`
   Decoded Decode(Tape& tape,
                  const GroupSequence& groups,
                  int rows,
