@@ -1,28 +1,29 @@
 #pragma once
 
-// Learns where to put the groups of one graph by policy gradient on a sequence-to-sequence network,
-// as in A. Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017.
-// The network: seq2seq_network.h; the learning: ../policy_gradient/policy_gradient.h. A step is one
-// update: samples are drawn and evaluated, and the pass that drew them is the one that is
-// differentiated; with `ppo.epochs` > 1 further passes over the same samples follow.
+// Learns a placement of one graph by policy gradient on a sequence-to-sequence network, as in A.
+// Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017. The
+// network is in seq2seq_network.h, the learning in agents/shared/policy_gradient/policy_gradient.h.
+// One step is one update: it draws samples, evaluates them, and differentiates the pass that drew
+// them. With `ppo.epochs` > 1 further passes over the same samples follow.
 //
-// The defaults are our `tuned` preset; configs/agents/seq2seq_paper.yaml has the paper's settings
+// The defaults are our `tuned` preset. configs/agents/seq2seq_paper.yaml has the paper's settings
 // as far as they are known, seq2seq_spotlight.yaml those of Spotlight.
 //
-// Deviation: one learner with `samples` workers stands for the paper's up to 20 controllers, which
-// share parameters asynchronously [R]: they shorten the hours on hardware, and per evaluation they
-// only add gradients of older parameters. `controllers` has them take turns
-// (../policy_gradient/controllers.h); what they cost per evaluation: agents/README.md.
+// Deviation: one learner with `samples` workers replaces the up to 20 controllers of the paper,
+// which share parameters asynchronously. The controllers shorten the hours on hardware; per
+// evaluation they only add gradients of older parameters. `controllers` makes several controllers
+// take turns (agents/shared/policy_gradient/controllers.h); agents/README.md reports their cost per
+// evaluation.
 //
-// With `policy` it starts from a policy that was trained on other problems (seq2seq_trainer.h), and
-// a restart goes back to it, with other samples. With `updates` N >= 0 it makes N updates, then
-// evaluates one greedy placement, the most probable device in each step, and ends: 0 is the
-// zero-shot use of a policy.
+// With `policy` the agent starts from a policy that was trained on other problems
+// (seq2seq_trainer.h); a restart returns to that policy and draws other samples. With a
+// non-negative `updates` N the agent makes N updates, evaluates one greedy placement (the most
+// probable device in each step), and ends. N = 0 is the zero-shot use of a policy.
 //
-// With `start` the first step evaluates the start and pulls the policy to it, also one given by
-// `policy`; so does every restart.
+// With `start` the first step evaluates the start and trains the policy towards it, and so does
+// every restart; this holds also for a policy given by `policy`.
 //
-// Ends also after one evaluation when no group has a choice; otherwise the budget ends it.
+// The agent also ends after one evaluation if no group has a choice; otherwise the budget ends it.
 
 #include <optional>
 

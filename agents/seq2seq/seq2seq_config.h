@@ -7,12 +7,12 @@
 
 namespace emplace {
 
-/// Settings of agent seq2seq and of its trainer.
+/// Settings of the agent seq2seq and of its trainer.
 struct Seq2SeqConfig {
   Seq2SeqNetworkConfig network;
   PolicyGradientConfig learning;
   std::string policy;  ///< file of Seq2SeqTrainer::SavePolicy to start from; "": random weights
-  int updates = -1;    ///< before the greedy placement that ends it; -1: until the budget ends
+  int updates = -1;    ///< updates before the final greedy placement; -1: no end but the budget's
   Seq2SeqConfig();
   void Visit(FieldVisitor& v);
 };

@@ -27,7 +27,7 @@ std::shared_ptr<const SparseMatrix> Sparse(int rows,
   return matrix;
 }
 
-/// [T] position of a group in the order
+/// Returns the position of each group in the order: [T].
 std::vector<int> Positions(const Problem& problem) {
   std::vector<int> position(problem.num_groups());
   for (int t = 0; t < problem.num_groups(); ++t) position[problem.group_order()[t]] = t;

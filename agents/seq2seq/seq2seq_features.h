@@ -1,28 +1,26 @@
 #pragma once
 
-// What the encoder of seq2seq_network.h sees of each group. Rows are the T groups in the order of
+// Inputs of the encoder of seq2seq_network.h for each group. Rows are the T groups in the order of
 // Problem::group_order().
 //
-// From ICML 2017 [R]: the types of the ops, the sizes of the output tensors, the groups that the
-// group reads from and those that read from it. There a group is one vector of a type; here it has
-// several ops, and the vectors of their types are averaged [ours]. Sizes are log1p of bytes,
-// divided by the largest, the largest tensor first [ours].
+// From ICML 2017: the types of the ops, the sizes of the output tensors, the groups that the group
+// reads from, and the groups that read from it. In the paper a group has a single type and its
+// vector; here it has several ops, and the vectors of their types are averaged. Sizes are log1p of
+// bytes, divided by the largest, with the largest tensor first; this scaling is our own.
 //
-// What makes the widths of these inputs depend on the graph, its types of ops and its number of
-// groups, is fixed by a vocabulary: that of the problem itself, or, for a network that is trained
-// on some problems and applied to others, that of all it is trained on. In another problem a type
-// that is not in the vocabulary has the vector 0, and a group beyond the vocabulary's number of
-// groups is nobody's neighbour [?]: the papers do not say how the network of ICML 2017 was applied
-// to other graphs.
+// The types of ops and the number of groups of a graph would set the widths of these inputs. A
+// vocabulary fixes both instead: that of the problem itself, or, for a network that is trained on
+// some problems and applied to others, that of all training problems. In another problem, a type
+// outside the vocabulary has the vector 0, and a group beyond the vocabulary's number of groups has
+// no columns in the adjacency. The papers do not say how the network of ICML 2017 was applied to
+// other graphs.
 //
-// The rest is [ours], behind settings:
+// The other inputs are not in the paper; each has a setting:
 //   device_costs     [D]  log1p of the group's time on each device [ns], less the mean over
 //                         groups and devices, divided by the standard deviation; 0 where the group
 //                         may not run
 //   resident_bytes   [1]  log1p of parameters, state and buffers, divided by the largest
 //   position         [9]  PositionWaves of t / T with four octaves (agents/shared/features.h)
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
 
 #include <memory>
 #include <span>
@@ -53,32 +51,32 @@ struct Seq2SeqFeaturesConfig {
   }
 };
 
-/// What fixes the widths of a network's inputs and outputs, beside its settings.
+/// Fixes the widths of a network's inputs and outputs, together with its settings.
 struct Seq2SeqVocabulary {
   std::vector<std::string> kinds;  ///< types of ops, sorted
-  int num_groups = 0;              ///< W: whose positions the adjacency knows
+  int num_groups = 0;              ///< W: number of positions in the adjacency
   int num_devices = 0;
   bool operator==(const Seq2SeqVocabulary&) const = default;
 };
 
-/// All types of ops of the problems, and the groups of the largest one.
-/// @throws InputError naming two of different numbers of devices, and these
+/// Returns the vocabulary with all types of ops of the problems and the groups of the largest one.
+/// @throws InputError if the numbers of devices differ; names two such problems and their numbers
 Seq2SeqVocabulary MakeSeq2SeqVocabulary(std::span<const std::shared_ptr<const Problem>> problems);
 
 struct Seq2SeqFeatures {
   std::shared_ptr<const SparseMatrix> kinds;  ///< [T, num_kinds] share of the group's ops
-  /// [T, 2 W]: 1 at s if the group reads a tensor of (or waits for) group s, 1 at W + s if group s
-  /// reads from it; s < W only. Without columns if not wanted.
+  /// [T, 2 W] Column s is 1 if the group reads a tensor of group s or waits for it, column W + s is
+  /// 1 if group s reads from the group; s < W only. No columns if the setting is off.
   std::shared_ptr<const SparseMatrix> adjacency;
-  /// [T, F] output sizes, then those of device_costs, resident_bytes and position that the settings
-  /// want.
+  /// [T, F] Output sizes, then device_costs, resident_bytes and position as selected by the
+  /// settings.
   Matrix dense;
 };
 
-/// F, the columns of Seq2SeqFeatures::dense.
+/// Returns F, the columns of Seq2SeqFeatures::dense.
 int Seq2SeqDenseWidth(const Seq2SeqFeaturesConfig& config, int num_devices);
 
-/// CHECKs that the problem has the vocabulary's number of devices.
+/// Computes the inputs of one problem. CHECKs that it has the vocabulary's number of devices.
 Seq2SeqFeatures MakeSeq2SeqFeatures(const Problem& problem,
                                     const Seq2SeqVocabulary& vocabulary,
                                     const Seq2SeqFeaturesConfig& config);

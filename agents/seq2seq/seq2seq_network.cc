@@ -148,7 +148,7 @@ Seq2SeqNetwork::Rollout Seq2SeqNetwork::Decode(Tape& tape,
   rollout.placements.resize(rows);
   for (Placement& placement : rollout.placements) placement.device.resize(steps);
 
-  // What is the same in every step, or for every row, is made once.
+  // The parts that are equal in all steps or for all rows are computed once.
   const Encoded encoded = Encode(tape, inputs);
   const Var keys = keys_(tape, encoded.states);
   const Var attention = tape.Use(*attention_);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostGroups = 1 << 20;
 
-// Settings that fix what the parameters mean.
+// Requires equal values of the settings on which the meaning of the parameters depends.
 void RequireSame(const Seq2SeqNetworkConfig& config,
                  const Seq2SeqNetworkConfig& trained,
                  const std::string& path) {
@@ -29,7 +29,7 @@ void RequireSame(const Seq2SeqNetworkConfig& config,
   }
 }
 
-// What precedes the parameters in a policy's text.
+// Visits the part of a policy's text before the parameters.
 void VisitHead(StateVisitor& v, std::string& settings, Seq2SeqVocabulary& vocabulary) {
   v.Begin("seq2seq");
   v.Text("settings", settings);

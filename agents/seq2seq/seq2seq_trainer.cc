@@ -122,7 +122,7 @@ Optimizer::StepInfo Seq2SeqTrainer::Descend(const std::function<Var(int)>& loss)
     if (!std::isfinite(share.tape.value(value)(0, 0))) ThrowNotFinite(share);
     share.tape.Backward(value);
     if (!std::isfinite(share.parameters.GradientNorm())) ThrowNotFinite(share);
-    share.tape.Clear();  // 32 graphs' recordings would be a gigabyte
+    share.tape.Clear();  // the recordings of 32 graphs would take a gigabyte
   };
   const auto count = static_cast<float>(shares_.size());
   return core_.DescendTogether(threads_, num_updates(), count, differentiate);

@@ -1,22 +1,22 @@
 #pragma once
 
 // Trains one network of seq2seq_network.h on several problems by the policy gradient of
-// ../policy_gradient/policy_gradient.h: the "RNN-based" policy that Placeto (NeurIPS 2019) compares
-// its generalisation with.
+// agents/shared/policy_gradient/policy_gradient.h. Placeto (NeurIPS 2019) compares its
+// generalisation with this policy and calls it "RNN-based".
 //
 // An update draws and evaluates `samples` placements of every problem. Each problem has its own
-// baseline, best placement and generator; the gradient is the mean over the problems of that of
-// their losses, and one step follows, or with `ppo.epochs` E > 1 E steps, each over all problems.
-// Costs of different graphs differ in size: `normalize_advantages`, our default, makes them
-// comparable.
+// baseline, best placement and generator. The gradient is the mean of the gradients of the
+// problems' losses. One optimiser step follows; with `ppo.epochs` = E there are E steps, each over
+// all problems. Costs of different graphs differ in size; `normalize_advantages`, our default,
+// makes them comparable.
 //
-// The problems of an update are computed on `threads` threads, each with a copy of the parameters,
-// and their gradients are added in the order of the problems: the number of threads changes no
-// result.
+// The problems of an update are computed on `threads` threads, each problem with a copy of the
+// parameters. Gradients are added in the order of the problems, so the number of threads does not
+// change a result.
 //
-// A trainer never restarts: `patience` is of no effect, and so are `entropy_control` and
-// `controllers`. `policy`, `updates` and `start` are
-// refused; who calls Step() decides how often.
+// A trainer never restarts. `patience`, `entropy_control` and `controllers` have no effect.
+// `policy`, `updates` and `start` are refused; the caller of Step() decides on the number of
+// updates.
 //
 // After an exception from Step() the trainer can be written (SavePolicy) but not stepped.
 
@@ -43,7 +43,7 @@ struct Seq2SeqTrainerRow {
   double feasible = 0;             ///< share of all placements
   double kl = 0, kl_weight = 0;    ///< as in PolicyGradientRow, kl the mean over the problems
   std::vector<double> mean_costs;  ///< [problems]; columns mean_cost_0, mean_cost_1, ...
-  /// @param ppo  whether kl and kl_weight are among them
+  /// @param ppo  adds kl and kl_weight
   UpdateFields Fields(bool ppo) const;
 };
 
@@ -55,13 +55,13 @@ class Seq2SeqTrainer final : public PolicyTrainer {
   /// @throws RunError "update 17: graph \"nmt\": not finite: log_softmax [8, 3]: value";
   ///   BudgetExhausted
   void Step(std::span<Evaluator* const> evaluators) override;
-  /// One Seq2SeqTrainerRow per update; kl and kl_weight only with ppo.epochs > 1.
+  /// Has one Seq2SeqTrainerRow per update; kl and kl_weight only with ppo.epochs > 1.
   const UpdateTable& updates() const override { return core_.table(); }
   void SavePolicy(std::ostream& out) override;
   void VisitState(StateVisitor& v) override;
 
  private:
-  // What belongs to one problem.
+  // The state of one problem.
   struct Share {
     Share(const Seq2SeqConfig& config,
           const Seq2SeqVocabulary& vocabulary,
@@ -74,14 +74,15 @@ class Seq2SeqTrainer final : public PolicyTrainer {
     Seq2SeqInputs inputs;
     ProblemUpdate update;
     Tape tape;
-    // Of the update under way.
+    // Of the current update.
     int samples = 0;
-    std::vector<Placement> placements;  // [samples], and perhaps the one to imitate
+    std::vector<Placement> placements;  // [samples], then the one to imitate, if any
   };
-  // Losses of the first step, and of those after it.
+  // Draws and evaluates the placements. Returns the loss of the first step.
   Var Draw(Share& share, Evaluator& evaluator) const;
+  // Scores the same placements again. Returns the loss of a later step.
   Var ScoreAgain(Share& share) const;
-  // Backward through the losses of all problems, and one step.
+  // Runs backward through the losses of all problems and makes one optimiser step.
   Optimizer::StepInfo Descend(const std::function<Var(int problem)>& loss);
   [[noreturn]] void ThrowNotFinite(const Share& share) const;
   double MeanOf(const std::function<double(const ProblemUpdate&)>& value) const;
