@@ -15,8 +15,8 @@ namespace {
 constexpr double kNanosecond = 1e-9;  // [s]
 constexpr double kGigabyte = 1e9;     // [B]
 
-/// All groups one after another on the device where that takes least, those not allowed there where
-/// they are fastest. [s]
+/// Returns the time of all groups one after another on the device where that takes least [s].
+/// Groups that are not allowed there count with their fastest device.
 double SingleDeviceSeconds(const Problem& problem) {
   const int device = CheapestSingleDevice(problem);
   double sum = 0;
@@ -42,7 +42,7 @@ std::vector<int> VisitOrder(const Problem& problem, bool random, Rng& rng) {
   return order;
 }
 
-/// [num_groups] start of each group's first op that does work; 0 if there is none. [ns]
+/// Returns the start of each group's first op that does work [ns], 0 if there is none.
 std::vector<Nanos> GroupStarts(const Problem& problem, const Outcome& outcome) {
   std::vector<Nanos> starts(problem.num_groups(), kMaxNanos);
   for (int op = 0; op < problem.num_ops(); ++op) {

@@ -1,26 +1,27 @@
 #pragma once
 
-// The decision process of NeurIPS 2019 [V]: an episode starts from a full placement and visits
-// every group once; at each step the policy chooses the device of the current group.
+// The decision process of Placeto (NeurIPS 2019): an episode starts from a full placement and
+// visits every group once. At each step the policy chooses the device of the current group.
 //
 //   r_t = time(placement before step t) - time(after),   G_t = sum_k discount^k r_{t+k}
 //
-// so that a placement that gets faster is rewarded. `terminal` pays r = time(first) - time(last)
-// after the last step and nothing before: the placements between are then not evaluated.
+// A placement that becomes faster thus gives a positive reward. The reward `terminal` is 0 before
+// the last step and time(first) - time(last) after it; the intermediate placements are not
+// evaluated.
 //
-// time is in seconds; with `relative` [ours] in units of all groups one after another on the device
-// where that takes least, so that graphs of any size reward alike. A placement counts
-//   time' = min(time + penalty_per_gb * gigabytes above the limit, penalty_cap)            [V]
-// where the gigabytes above the limit are summed over the devices [?]; limit 0: each device's own
-// memory [ours]; cap 0: none [ours]. The cap holds for what fits, too, and is in the same units as
-// the time. `transform` log takes the logarithm of time' [ours].
+// The time is in seconds. With `relative`, which is not in the paper, its unit is the time of all
+// groups one after another on the device where that takes least, so that rewards are comparable
+// between graphs of any size. The time of a placement includes a penalty:
+//   time' = min(time + penalty_per_gb * gigabytes above the limit, penalty_cap)
+// The gigabytes above the limit are summed over the devices; the paper does not say how it counts
+// them. The limit 0 stands for each device's own memory, the cap 0 for no cap (both not in the
+// paper). The cap also holds for placements that fit and has the unit of the time. `transform` log
+// takes the logarithm of time' (not in the paper).
 //
-// A step counts as an evaluation when it changes the placement. One that leaves its group where it
-// is has the outcome of the placement before, which is known. So has the first placement of an
-// episode that goes on from one evaluated before; it is evaluated all the same if no step changes
-// it, so that every episode is paid for.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// A step that changes the placement costs one evaluation. A step that leaves its group where it is
+// has the outcome of the previous placement. If an episode starts from a placement that was
+// evaluated before, the first placement costs an evaluation only if no step changes it; every
+// episode thus uses at least one evaluation.
 
 #include <functional>
 #include <memory>
@@ -47,7 +48,7 @@ struct EpisodeConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// One problem as episodes see it.
+/// One problem with the inputs, the visiting order and the time of its episodes.
 class EpisodeProblem {
  public:
   /// @throws SettingError
@@ -58,12 +59,12 @@ class EpisodeProblem {
   const Problem& problem() const { return *problem_; }
   const PlacetoGraph& graph() const { return graph_; }
   const PlacetoFeatures& features() const { return features_; }
-  /// Groups in the order of the visit, without those that may run on one device only: these are no
-  /// decision.
+  /// Returns the groups in the order of the visit. Groups that may run on one device only are left
+  /// out.
   std::span<const int> order() const { return order_; }
   void set_order(std::vector<int> order) { order_ = std::move(order); }
   const EpisodeConfig& config() const { return config_; }
-  /// Transformed time with the penalty.
+  /// Returns the time with the penalty, transformed: time' or its logarithm.
   double Time(const Outcome& outcome) const;
 
  private:
@@ -89,16 +90,17 @@ struct Episode {
   std::int64_t evaluations = 0;
 };
 
-/// Chooses the device of state.current. @return an allowed one
+/// Chooses the device of state.current. Returns an allowed one.
 using ChooseDevice = std::function<int(const PlacetoState& state)>;
 
-/// What is known of a placement that was evaluated before.
+/// Known results of a placement that was evaluated before.
 struct KnownPlacement {
   const Outcome& outcome;            ///< without times of ops
   const std::vector<Nanos>& starts;  ///< [num_groups] as Episode::best_starts
 };
 
-/// @param known  of `first`; nullptr: it is evaluated
+/// Runs one episode from `first`.
+/// @param known  results of `first`; nullptr: `first` is evaluated
 /// @throws BudgetExhausted
 Episode RunEpisode(const EpisodeProblem& problem,
                    const Placement& first,
@@ -106,7 +108,7 @@ Episode RunEpisode(const EpisodeProblem& problem,
                    Evaluator& evaluator,
                    const KnownPlacement* known = nullptr);
 
-/// G_t of each step from its reward r_t, from the last to the first.
+/// Computes G_t of each step from the rewards r_t, from the last step to the first.
 std::vector<double> Gains(std::span<const double> rewards, double discount);
 
 }  // namespace emplace

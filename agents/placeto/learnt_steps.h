@@ -1,9 +1,10 @@
 #pragma once
 
-// Which steps of an episode an update learns from [ours]. Most steps of a policy that has settled
-// leave their group where it is; they tell little and cost as much to differentiate as the others.
-// All steps that move their group are learnt from, and a few of the others, drawn with equal
-// probability, each of which stands for as many: a sum over the steps keeps its expectation.
+// Chooses the steps of an episode from which an update learns; the paper learns from all. Most
+// steps of a converged policy leave their group where it is: they contribute little and cost as
+// much to differentiate as the others. An update learns from all steps that move their group and
+// from a few of the others, drawn with equal probability. The weight of a drawn step is the number
+// of steps that it represents, so that a sum over the steps keeps its expectation.
 
 #include <span>
 #include <vector>
@@ -15,15 +16,15 @@ namespace emplace {
 
 struct LearntStep {
   int step = 0;      ///< index into the episode's steps
-  float weight = 1;  ///< steps that it stands for
+  float weight = 1;  ///< number of steps that it represents
 };
 
-/// Whether the step puts its group elsewhere.
+/// Returns true if the step moves its group to another device.
 bool Moves(const EpisodeStep& step);
 
-/// @param stays  steps that move nothing to draw; 0, or as many as there are: all, and `rng` is
-///   left alone
-/// @return in the order of the episode
+/// Returns the chosen steps in the order of the episode.
+/// @param stays  number of steps to draw among those that move nothing; 0, or at least as many as
+///   there are: all are taken and `rng` is not used
 std::vector<LearntStep> ChooseLearntSteps(std::span<const EpisodeStep> steps, int stays, Rng& rng);
 
 }  // namespace emplace

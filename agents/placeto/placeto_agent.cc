@@ -10,8 +10,8 @@
 namespace emplace {
 namespace {
 
-// One policy for all graphs does not begin anew because it stopped improving them; who calls Step()
-// decides how often.
+// A policy for all graphs never restarts, and the caller of Step() decides on the number of
+// updates.
 PlacetoConfig ForTraining(PlacetoConfig config) {
   if (config.updates != -1) {
     throw SettingError(

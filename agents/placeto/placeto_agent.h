@@ -2,23 +2,21 @@
 
 // Improves a placement group by group with a graph neural network, as in R. Addanki et al.,
 // Placeto: Learning Generalizable Device Placement Algorithms for Distributed Machine Learning,
-// NeurIPS 2019. The decision process: episode.h; the policy: placeto_network.h; the learning:
-// placeto_learner.h.
+// NeurIPS 2019. The decision process is in episode.h, the policy in placeto_network.h, the learning
+// in placeto_learner.h.
 //
-// A step is one episode with its update; every `greedy_every` updates an episode of the most
-// probable choices follows [V]. The defaults are our `tuned` preset; configs/agents/
-// placeto_paper.yaml has the published settings as far as they are known.
+// A step of the agent is one episode with its update. Every `greedy_every` updates an episode of
+// the most probable choices follows. The defaults are our `tuned` preset;
+// configs/agents/placeto_paper.yaml has the published settings as far as they are known.
 //
-// An episode needs num_groups + 1 evaluations at most and num_groups passes through a network over
-// all groups: time and memory grow with num_groups^2. Graphs are coarsened to hundreds of groups;
-// the registry refuses more than 20,000.
+// An episode needs at most num_groups + 1 evaluations and num_groups passes through a network over
+// all groups, so time and memory grow with num_groups^2. Graphs are coarsened to hundreds of
+// groups; the registry refuses more than 20,000.
 //
-// The policy's size does not depend on the graph. PlacetoTrainer trains one over several graphs;
-// the setting `policy` begins with the policy in a file. `updates: 0` then shows what it does
-// without learning (zero-shot): one episode of the most probable choices. `updates: n` makes n
-// updates (fine-tuning) and such an episode after them; -1: until the budget ends.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// The policy's size does not depend on the graph. PlacetoTrainer trains one policy on several
+// graphs; the setting `policy` makes the agent begin with the policy in a file. `updates: 0` runs
+// one episode of the most probable choices without learning (zero-shot). `updates: n` makes n
+// updates (fine-tuning) and then such an episode. -1 makes updates until the budget ends.
 
 #include "agents/placeto/placeto_learner.h"
 #include "agents/shared/policy_file.h"
@@ -30,7 +28,7 @@ namespace emplace {
 class PlacetoTrainer final : public PolicyTrainer {
  public:
   using Config = PlacetoConfig;
-  /// `patience`, `move_share` and `greedy_every` are of no effect.
+  /// `patience`, `move_share` and `greedy_every` have no effect.
   /// @throws as PlacetoLearner; SettingError also for `updates`, which belong to the agent
   PlacetoTrainer(const TrainerContext& context, const Config& config);
   void Step(std::span<Evaluator* const> evaluators) override { learner_.Update(evaluators); }

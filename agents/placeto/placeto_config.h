@@ -1,7 +1,8 @@
 #pragma once
 
-// Settings of agent placeto. The defaults are the preset `tuned`; configs/agents/placeto_paper.yaml
-// has the published ones, and behind each key whether it is known.
+// Settings of the agent placeto. The defaults are the preset `tuned`.
+// configs/agents/placeto_paper.yaml has the published settings and says at each key whether the
+// value is known.
 
 #include <string>
 #include <vector>

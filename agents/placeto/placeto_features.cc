@@ -47,7 +47,7 @@ Matrix StandardizedCosts(const Problem& problem) {
   return costs;
 }
 
-/// Bytes of distinct tensors by (producing group, reading group).
+/// Returns the bytes of distinct tensors by (producing group, reading group).
 std::map<std::pair<int, int>, double> Flows(const Problem& problem) {
   std::map<std::pair<int, int>, double> flows;
   for (int t = 0; t < problem.graph().num_tensors(); ++t) {
@@ -62,7 +62,7 @@ std::map<std::pair<int, int>, double> Flows(const Problem& problem) {
   return flows;
 }
 
-/// [num_groups] bytes of the distinct tensors that other groups read.
+/// Returns the bytes of each group's distinct tensors that other groups read: [num_groups].
 std::vector<double> OutputBytes(const Problem& problem) {
   std::vector<double> bytes(problem.num_groups());
   for (int t = 0; t < problem.graph().num_tensors(); ++t) {

@@ -1,33 +1,31 @@
 #pragma once
 
-// What the policy sees of a placement in the making: one row of features per group, and with
-// `devices: scored` one per device that the current group may go to.
+// Inputs of the policy for a state of an episode: one row of features per group. With `devices:
+// scored` there is also one row per device that the current group may go to.
 //
-// Columns of a group (NeurIPS 2019, reference code [V]):
-//   cost        on the device where it is fastest (published devices are all alike), divided by the
-//               largest of the graph
+// Columns of a group (NeurIPS 2019, reference code):
+//   cost        on its fastest device, divided by the largest of the graph (the published devices
+//               are all alike)
 //   bytes       of the distinct tensors it produces for other groups, divided by the largest
 //   visited     1 if the episode has passed it
 //   current     1 for the group whose device is being chosen
 //   start       its start in the last simulation less that of the current group, divided by the
-//               largest difference; 0 before the first. Setting `start_time`
+//               largest difference; 0 before the first simulation. Setting `start_time`
 //   memory      its resident bytes, divided by the largest. Setting `memory`
 //   costs       log1p of its cost on each device, standardised over groups and devices; 0 where it
-//               may not run [ours]. Setting `device_costs`, only with one_hot
+//               may not run. Not in the paper. Setting `device_costs`, only with one_hot
 //   device      one-hot of the device it is on [num_devices]
 //
-// devices: scored [ours] lets one policy act on any number of devices. Instead of the one-hot a
-// group tells
+// With `devices: scored`, which is not in the paper, one policy acts on any number of devices. A
+// group then has, instead of the one-hot, the column
 //   together    1 if it is on the current group's device
-// and each device j tells of itself, the current group v being taken off:
+// Each device j has the following columns, computed without the current group v:
 //   here        1 if v is on j now
-//   cost        of v on j over the largest of v's costs on allowed devices
-//   load        time of all other groups on j over that of the graph's most loaded device
-//   parallel    the same over the groups parallel to v only
-//   inputs      share of the bytes that v reads which are made on j
-//   outputs     share of the bytes of v that are read on j
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+//   cost        of v on j, divided by the largest of v's costs on allowed devices
+//   load        time of all other groups on j, divided by that of the device with the largest
+//   parallel    time of the groups parallel to v on j, divided by the same
+//   inputs      share of the bytes read by v that are produced on j
+//   outputs     share of the bytes produced by v that are read on j
 
 #include <span>
 #include <string>
@@ -47,7 +45,7 @@ struct PlacetoFeaturesConfig {
   bool one_hot() const { return devices == "one_hot"; }
 };
 
-/// Where an episode stands.
+/// State of an episode before a choice.
 struct PlacetoState {
   Placement placement;  ///< present, of all groups
   /// [num_groups] first op's start in the last simulation [ns], or empty
@@ -56,8 +54,8 @@ struct PlacetoState {
   int current = 0;            ///< group
 };
 
-/// Several states of one problem as the network reads them. Rows of groups: group by group, for
-/// each group state by state.
+/// Several states of one problem as inputs of the network. The rows of groups are ordered by group,
+/// then by state.
 struct PlacetoBatch {
   int num_states() const { return static_cast<int>(current.size()); }
   Matrix groups;             ///< [num_groups * num_states, PlacetoFeatures::group_width()]

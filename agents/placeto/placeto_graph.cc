@@ -12,7 +12,7 @@ using GroupGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::direct
 
 using Edges = std::set<std::pair<int, int>>;
 
-/// Pairs (parent, child), ascending.
+/// Returns the pairs (parent, child), ascending.
 Edges DirectEdges(const Problem& problem) {
   Edges edges;
   for (int op = 0; op < problem.num_ops(); ++op) {
@@ -25,7 +25,7 @@ Edges DirectEdges(const Problem& problem) {
   return edges;
 }
 
-/// The same edges, each from the earlier to the later group.
+/// Returns the same edges, each from the earlier to the later group.
 Edges InOrder(const Problem& problem, const Edges& edges) {
   std::vector<int> position(problem.num_groups());
   for (int i = 0; i < problem.num_groups(); ++i) position[problem.group_order()[i]] = i;

@@ -1,17 +1,16 @@
 #pragma once
 
-// The structure that the policy follows: which groups feed which, directly and transitively.
+// The dependences between groups, direct and transitive, that the policy follows.
 //
 // A group u is a parent of v if an op of v depends on an op of u (data or control). Groups of a
-// training graph may be parents of each other: one holds ops with their gradients, or parameters
-// with their updates. Messages go along these edges, both ways where there are both.
+// training graph may be parents of each other, for example if one group holds ops with their
+// gradients or parameters with their updates. Messages follow these edges, in both directions where
+// both exist.
 //
-// Followed transitively, nearly all groups of such a graph are ancestors and descendants of one
-// another, and the pools are all alike. So the pools follow edges in the direction of
-// Problem::group_order() [ours]: there a group is above another if one is a parent of the other and
-// comes before it. For a graph without cycles nothing changes.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// Along such edges nearly all groups of a training graph are transitive ancestors and descendants
+// of one another, and all pools are alike. The pools therefore use each edge in the direction of
+// Problem::group_order(), from the earlier group to the later one; this is not in the paper. It
+// changes nothing for a graph without cycles.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@
 
 namespace emplace {
 
-/// The groups whose vectors are summed for the current one (NeurIPS 2019, three pools [V]).
+/// The three pools of groups whose vectors are summed for the current group (NeurIPS 2019).
 enum class Pool : std::uint8_t { kAncestors, kDescendants, kParallel };
 inline constexpr int kNumPools = 3;
 
@@ -35,12 +34,12 @@ class PlacetoGraph {
 
   /// [num_groups, num_groups] 1 (mean: 1 / number of parents) at (v, u) if u is a parent of v.
   const std::shared_ptr<const SparseMatrix>& parents() const { return parents_; }
-  /// The same of children.
+  /// [num_groups, num_groups] 1 (mean: 1 / number of children) at (v, u) if u is a child of v.
   const std::shared_ptr<const SparseMatrix>& children() const { return children_; }
   const Matrix& has_parent() const { return has_parent_; }  ///< [num_groups, 1]: 0 or 1
   const Matrix& has_child() const { return has_child_; }    ///< [num_groups, 1]: 0 or 1
-  /// All transitive ancestors or descendants in order, or the groups that are neither; ascending,
-  /// without the group itself.
+  /// Returns, ascending and without the group itself, all transitive ancestors or descendants along
+  /// the edges of the pools, or the groups that are neither.
   const std::vector<int>& members(Pool pool, int group) const {
     return pools_[static_cast<int>(pool)][group];
   }

@@ -19,7 +19,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kBatchRows = 1024;  // groups times states: what stays in the caches
+constexpr int kBatchRows = 1024;  // groups times states of a batch that fits the caches
 
 ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& problem, Rng& rng) {
   ParameterSet parameters;
@@ -27,14 +27,14 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
   return parameters;
 }
 
-// Of `stay`, where it is adapted.
+// Step and bound of the adaptation of `stay`.
 constexpr double kAdaption = 0.5, kMostStay = 30;
 
 bool AnnealsOverSearch(const ScheduleConfig& schedule) {
   return schedule.anneal_to >= 0 && schedule.anneal_updates == 0;
 }
 
-/// What the optimizer schedules itself.
+/// Returns the configuration with the schedule that the optimizer itself follows.
 OptimizerConfig OwnSchedule(OptimizerConfig config) {
   if (AnnealsOverSearch(config.schedule)) {
     config.schedule = {.learning_rate = config.schedule.learning_rate};

@@ -1,52 +1,54 @@
 #pragma once
 
-// How the policy of NeurIPS 2019 learns [V]: `episodes` episodes on every graph, then one update.
+// Learning of the policy of Placeto (NeurIPS 2019): `episodes` episodes on every graph, then one
+// update.
 //
 //   loss = mean over graphs, episodes and steps of
 //            -A_t log pi(a_t | s_t) - entropy_weight H(pi(. | s_t))
 //   A_t  = G_t - mean of G_t at the same step over the last `baseline_episodes` episodes of the
-//          graph, those of the update among them: with a single one it is 0
+//          graph, including those of the update; with a single episode A_t is 0
 //
-// Or, advantage `standardized`, that divided by the standard deviation over the same episodes, as
-// the published code can do, too [R]; over which episodes we do not know [?].
+// With advantage `standardized`, A_t is divided by the standard deviation over the same episodes.
+// The published code has such an option; we do not know over which episodes it takes the deviation.
 //
-// [ours], behind settings and off in `paper`: advantages divided by their root mean square over an
-// episode; several steps of descent per update by PPO (with one step the gradient of its loss is
-// that of the formula); a pull towards the device that the graph's best placement so far gives to
-// the current group.
+// Three settings are not in the paper and are off in the preset `paper`: advantages divided by
+// their root mean square over an episode; several steps of descent per update by PPO (with one step
+// its gradient is that of the formula); an imitation term that pulls the policy, for the current
+// group, towards the device in the graph's best placement so far.
 //
-// Schedules are told in shares of the search, so that every budget sees their end. The entropy
-// weight falls linearly from `entropy_weight` to `entropy_final` over the first `entropy_share`;
-// with `optimizer.anneal_updates: 0` the learning rate falls to its share `optimizer.anneal_to`
-// over the whole. The search is as long as the updates that are planned, else as the evaluations
-// that the budget allows; where neither is limited (a budget in seconds) both stay.
+// Schedules are given in shares of the search, so that every budget reaches their end. The entropy
+// weight falls linearly from `entropy_weight` to `entropy_final` over the first `entropy_share`.
+// With `optimizer.anneal_updates: 0` the learning rate falls to its share `optimizer.anneal_to`
+// over the whole search. The length of the search is the number of planned updates, otherwise the
+// number of evaluations that the budget allows. If neither is limited (a budget in seconds), both
+// values stay constant.
 //
-// Episodes begin, by `episode.begin`, with the start each time (fixed), with a start drawn for each
-// episode (redraw), or with the best placement so far (best), of which the outcome is known. The
-// start is the best of those that `start` names (agents/starts/starts.h), all of them evaluated if
-// there are several; of `nothing` a random placement. Only `nothing` or `random`, alone, can be
-// redrawn. Published [V]: {nothing} with fixed or redraw, {single_gpu} with fixed, and best.
+// `episode.begin` sets the first placement of an episode: the start each time (fixed), a start
+// drawn for each episode (redraw), or the best placement so far with its known outcome (best). The
+// start is the best of the placements named by `start` (agents/starts/starts.h), which are all
+// evaluated if there are several; `nothing` stands for a random placement. Only `nothing` or
+// `random`, alone, can be redrawn. The paper has {nothing} with fixed or redraw, {single_gpu} with
+// fixed, and best.
 //
-// A policy that leaves every group where it is finds nothing more: after `patience` updates without
-// a better placement of any graph the search begins anew with other random weights (or those of the
-// `policy` file) [ours]. With `episode.begin: best` it goes on from its best placement; when that
-// did not get any better between two restarts, it forgets it and goes on from the next placement
-// that `restart` names. On many a graph moves of single groups lead from a random placement to a
-// scattered one, slower than a single device; so one device is among them, as in the paper.
+// A policy that leaves every group where it is finds nothing new. After `patience` updates without
+// a better placement of any graph the search therefore restarts with other random weights (or those
+// of the `policy` file); this is not in the paper. With `episode.begin: best` the search continues
+// from its best placement. If that has not improved between two restarts, the search drops it and
+// continues from the next placement named by `restart`. On many graphs, moves of single groups lead
+// from a random placement to a scattered one that is slower than a single device; `restart`
+// therefore includes a single device, as in the paper.
 //
-// `move_share` m > 0 [ours]: a policy that only loses from its best placement ends up leaving every
-// group where it is, and one that moves most groups searches at random. So the logit b that is
-// added for staying (`stay` at first) is adapted: after an update whose episodes moved a share m'
-// of their groups in the mean, b += 0.5 clamp((m' - m) / m, -1, 1). What the policy has learnt
-// decides which groups.
+// `move_share` m > 0 (not in the paper) sets the share of groups that an episode moves. A policy
+// that only loses from its best placement ends up leaving every group where it is, and a policy
+// that moves most groups searches at random. The logit b that is added for staying (`stay` at
+// first) is therefore adapted: after an update whose episodes moved a share m' of their groups on
+// average, b += 0.5 clamp((m' - m) / m, -1, 1). The learned policy decides which groups move.
 //
-// `stays` n > 0 [ours]: of the steps of an episode that move nothing the update learns from n
-// (learnt_steps.h).
+// `stays` n > 0 (not in the paper): of the steps of an episode that move nothing, the update learns
+// from n (learnt_steps.h).
 //
-// Each graph has a copy of the parameters; gradients are summed in the order of the graphs, so the
-// number of threads changes nothing.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// Each graph has a copy of the parameters. Gradients are summed in the order of the graphs, so the
+// number of threads does not change a result.
 
 #include <limits>
 #include <memory>
@@ -64,15 +66,15 @@
 namespace emplace {
 
 /// A row of PlacetoLearner::table(): an update or a greedy episode. Times and shares are means over
-/// the graphs. What a greedy episode does not have is NaN. Where an update makes several steps of
-/// descent, loss and entropy are those of the first, norm and rate those of the last.
+/// the graphs. Fields that do not apply to a greedy episode are NaN. If an update makes several
+/// steps of descent, loss and entropy are those of the first step, norm and rate those of the last.
 struct PlacetoRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double restarts = 0;
   double update = 0;              ///< updates before this row
   double greedy = 0;              ///< 1: a greedy episode
   double evaluations = 0;         ///< of the whole search
-  double loss = kNone;            ///< updates only, as the next five
+  double loss = kNone;            ///< this and the next five: rows of updates only
   double entropy = kNone;         ///< mean per step [nats]
   double entropy_weight = kNone;  ///< of the first step
   double stay = kNone;            ///< logit for staying
@@ -88,11 +90,12 @@ struct PlacetoRow {
 
 class PlacetoLearner {
  public:
-  /// @param threads  of an update; they change no result
+  /// @param threads  of an update; their number does not change a result
   /// @param planned_updates  for schedules over the whole search; 0: not known
-  /// @throws SettingError; for key "policy" if its file cannot be read, is no policy of placeto, or
+  /// @throws SettingError; for key "policy" if the file cannot be read, is not a policy of placeto,
   ///   was trained with other settings or, unless devices are scored, for another number of devices
-  ///   (both named). InputError for problems of different numbers of devices, unless scored
+  ///   (both named). InputError for problems with different numbers of devices, unless devices are
+  ///   scored
   PlacetoLearner(const PlacetoConfig& config,
                  std::vector<std::shared_ptr<const Problem>> problems,
                  std::uint64_t seed,
@@ -100,12 +103,11 @@ class PlacetoLearner {
                  std::int64_t planned_updates = 0,
                  const Interrupt& interrupt = {});
 
-  /// Episodes on every problem, and an update from them.
+  /// Runs episodes on every problem and updates the policy from them.
   /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value"; BudgetExhausted;
   ///   Interrupted
   void Update(std::span<Evaluator* const> evaluators);
-  /// An episode of the most probable choices on the first problem, recorded as a row without
-  /// update.
+  /// Runs an episode of the most probable choices on the first problem and adds a row to the table.
   void GreedyEpisode(Evaluator& evaluator);
 
   bool has_choices() const;
@@ -114,16 +116,17 @@ class PlacetoLearner {
   const UpdateTable& table() const { return core_.table(); }
 
   void VisitState(StateVisitor& v);
-  /// What acting on other problems needs: the network's settings, number of devices, parameters.
+  /// Writes the parts needed to act on other problems: settings of the network, number of devices,
+  /// parameters.
   void SavePolicy(std::ostream& out);
-  /// The graph-independent parameters.
+  /// Returns the parameters, which do not depend on a graph.
   ParameterSet& parameters() { return parameters_; }
 
  private:
   struct Task {
     Task(std::shared_ptr<const Problem> problem, const PlacetoConfig& config, Rng& rng);
     EpisodeProblem problem;
-    ParameterSet parameters;  // a copy of the learner's, with gradients of its own
+    ParameterSet parameters;  // a copy of the learner's, with its own gradients
     PlacetoNetwork network;
     std::optional<Placement> start;
     BestPlacement best;
@@ -148,18 +151,18 @@ class PlacetoLearner {
   void FindStart(Task& task, Evaluator& evaluator);
   /// @param rng  draws the choices; nullptr: the most probable ones
   Sampled Sample(Task& task, const Placement& first, Evaluator& evaluator, Rng* rng);
-  /// Takes note of what an episode found. @return whether that is the best so far
+  /// Updates the best placement and its starts from an episode. Returns true if it improved.
   bool Take(Task& task, const Episode& episode);
-  /// Advantages of the episodes of an update.
+  /// Computes the advantages of the episodes of an update.
   void Weigh(Task& task, std::span<Sampled> episodes) const;
   Learned Differentiate(Task& task, const Sampled& sampled, double entropy_weight) const;
-  /// Share of the search that has passed, as far as that is known.
+  /// Returns the share of the search that has passed; 0 if the length of the search is not known.
   double Progress(const Evaluator& evaluator) const;
   double EntropyWeight(double progress) const;
-  /// Towards `move_share`.
+  /// Moves the logit for staying towards the value that gives `move_share`.
   void AdaptStay(std::span<const std::vector<Sampled>> sampled);
-  /// Adds what the episodes tell, and the row to the table.
-  /// @param sampled  [num_tasks] the episodes of each
+  /// Adds the values of the episodes to the row, and the row to the table.
+  /// @param sampled  [num_tasks] the episodes of each task
   void Record(PlacetoRow row, std::span<const std::vector<Sampled>> sampled);
 
   PlacetoConfig config_;

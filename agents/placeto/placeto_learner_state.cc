@@ -1,4 +1,4 @@
-// What PlacetoLearner saves and reads: its state between two updates, and its policy.
+// State of PlacetoLearner between two updates, and the file of its policy.
 
 #include <algorithm>
 #include <sstream>
