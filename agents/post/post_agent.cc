@@ -182,7 +182,7 @@ void PostAgent::Ppo(std::span<const Sample> batch,
 void PostAgent::CrossEntropy(PostRow& row) {
   const CrossEntropyConfig& config = config_.cross_entropy;
   auto rank = std::max<std::int64_t>(1, std::ceil(config.elite_share * config.samples - 1e-9));
-  rank = std::min(rank, std::ssize(samples_));  // fewer after Load from an agent with another N
+  rank = std::min(rank, std::ssize(samples_));  // fewer after loading a state with another N
   const auto costs_less = [](const Sample& a, const Sample& b) { return a.cost < b.cost; };
   std::stable_sort(samples_.begin(), samples_.end(), costs_less);
   samples_.erase(std::upper_bound(samples_.begin(), samples_.end(), samples_[rank - 1], costs_less),

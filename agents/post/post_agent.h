@@ -1,54 +1,57 @@
 #pragma once
 
-// Cross-entropy minimisation and proximal policy optimisation, joined: Y. Gao, L. Chen, B. Li,
+// Cross-entropy minimisation joined with proximal policy optimisation: Y. Gao, L. Chen, B. Li,
 // Post: Device Placement with Cross-Entropy Minimization and Proximal Policy Optimization, NeurIPS
-// 2018. The policy is a categorical distribution per group, post_policy.h. With T(d) the cost of
-// placement d, for n = 1, 2, ...: draw d(n), evaluate, and
+// 2018. The policy is a categorical distribution per group (post_policy.h). With T(d) the cost of
+// placement d, for n = 1, 2, ...: draw d(n), evaluate it, and
 //
-//   n a multiple of N       cross-entropy [V]: with gamma the quantile `elite_share` of T over the
-//                           last N placements, the distributions become the shares of each device
-//                           among the elites, the placements with T <= gamma (all that tie), mixed
-//                           with epsilon of the uniform one. Epsilon falls linearly [?] from
-//                           `epsilon` to 0 over `epsilon_samples` placements.
-//   n a multiple of K only  PPO [V]: `epochs` steps of descent, ppo.h, on the placements since the
-//                           last update, K of them where K divides N [?]; A = T - b, b the running
-//                           average of T [?]. Cross-entropy leaves the optimiser's moments as
-//                           they are [ours].
+//   n a multiple of N       cross-entropy: gamma is the quantile `elite_share` of T over the last N
+//                           placements, and the elites are the placements with T <= gamma (all that
+//                           tie). The distributions become the shares of each device among the
+//                           elites, mixed with epsilon of the uniform distribution. Epsilon falls
+//                           from `epsilon` to 0 over `epsilon_samples` placements.
+//   n a multiple of K only  PPO: `epochs` steps of descent (ppo.h) on the placements since the last
+//                           update, which are K if K divides N. A = T - b with b the running
+//                           average of T. Cross-entropy keeps the optimiser's moments.
 //
-// `method` ce_only leaves out the second, ppo_only the first (which then happens at every multiple
-// of K), the paper's control experiments [V].
+// `method` ce_only leaves out the second. ppo_only leaves out the first; PPO then runs at every
+// multiple of K. Both are control experiments of the paper.
 //
-// Whether the ratio of PPO is that of a whole placement or of each decision is not known [?]:
+// The paper does not state how epsilon falls (here linearly), on which placements PPO learns, and
+// how b is computed. It also leaves open whether PPO uses the ratio of a whole placement or of each
+// decision:
 //   ratio: placement   r(n) = prod_m f_m(d_m(n)) / f_m_old(d_m(n)), KL summed over the decisions
 //   ratio: decision    r(n, m) one by one, averaged; KL the mean over the decisions
 //
-// Beyond the paper [ours], off in configs/agents/post_paper.yaml:
+// The following settings are not in the paper and are off in configs/agents/post_paper.yaml:
 //   sharing       neighbouring groups learn together in PPO (sharing.h)
-//   step          share of the old distributions that gives way to the elites' (smoothing). Of D
-//                 equally likely devices 6 elites leave one out with probability (1 - 1 / D)^6, 9 %
-//                 for 3 devices and 49 % for 9, and their shares forget what PPO learned between
-//                 two such steps. As published epsilon keeps a device in play; a small step keeps
-//                 what was learned, too, and needs no epsilon
+//   step          share of the old distributions that the elites' ones replace (smoothing).
+//                 With D equally likely devices and 6 elites, no elite uses a given device with
+//                 probability (1 - 1 / D)^6: 9 % for 3 devices and 49 % for 9. The elites' shares
+//                 also discard the changes that PPO made since the last such step. In the paper,
+//                 epsilon keeps a device in use; a small step also keeps the changes of PPO and
+//                 needs no epsilon.
 //   keep_elites   elites compete with the next N placements
-//   mode          the last of N placements is the most likely one instead of a draw. Of hundreds of
-//                 groups some are always drawn against the odds; no PPO update learns from it
-//   patience      placements without a better one before a restart; every schedule begins anew
+//   mode          the last of N placements is the most likely one instead of a draw. Among hundreds
+//                 of groups some are always drawn on unlikely devices. PPO does not learn from this
+//                 placement.
+//   patience      placements without a better one before a restart; a restart also restarts every
+//                 schedule
 //   return_probability
 //                 after a restart the distributions begin with this probability on the devices of
-//                 the best placement, so that the search goes on from it; but as at first, the best
-//                 one forgotten, if since the restart before nothing better was found; 0: always
-//                 as at first
-//   start         names of ../starts/starts.h: they are evaluated first, and the best of them is
-//                 the best placement known. The distributions then begin, also anew, not uniform
-//                 but with `start_probability` on its devices. It is no sample: no update learns
-//                 from it.
+//                 the best placement, so that the search continues from it. If no better placement
+//                 was found since the previous restart, the best placement is dropped and the
+//                 distributions are as at first. 0: always as at first
+//   start         names of agents/starts/starts.h. The placements are evaluated first, and the best
+//                 of them is the first best placement. The distributions begin with
+//                 `start_probability` on its devices instead of uniform, also after a restart. No
+//                 update learns from it.
 //
-// When the budget ends between two multiples as many placements as it leaves are drawn, and no
-// update is made; a longer budget goes on with the same schedule. One Evaluate call per step.
+// If the budget ends between two multiples, the agent draws as many placements as the budget leaves
+// and makes no update. A longer budget continues with the same schedule. A step makes one Evaluate
+// call.
 //
-// Ends after one evaluation when no group has a choice; otherwise the budget ends it.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// The agent ends after one evaluation if no group has a choice; otherwise the budget ends it.
 
 #include <limits>
 #include <memory>
@@ -84,7 +87,7 @@ struct PostConfig {
   std::string method = "joint";
   RewardConfig reward;
   BaselineConfig baseline;
-  bool normalize_advantages = true;  ///< divided by their root mean square over the batch [ours]
+  bool normalize_advantages = true;  ///< divided by their root mean square over the batch
   int ppo_samples = 12;              ///< K
   std::string ratio = "decision";
   PpoConfig ppo;
@@ -99,12 +102,12 @@ struct PostConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// A row of PostAgent::updates(). Costs and shares are those of the placements since the row
-/// before.
+/// A row of PostAgent::updates(). Costs and shares are those of the placements since the previous
+/// row.
 struct PostRow {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double restarts = 0;           ///< before this update
-  double evaluations = 0;        ///< of the whole search, those of `start` among them
+  double evaluations = 0;        ///< of the whole search, including those of `start`
   double phase = 0;              ///< 0 PPO, 1 cross-entropy
   double entropy = 0;            ///< of the distributions that drew, mean per decision [nats]
   double kl = kNone;             ///< PPO: old to new, as the setting `ratio` says [nats]
@@ -113,7 +116,7 @@ struct PostRow {
   double elite_time_ns = kNone;  ///< cross-entropy: the slowest elite that fits
   double baseline = kNone;       ///< after the update
   double mean_cost = 0;
-  double best_step_time_ns = kNone;  ///< since it last began anew; NaN: nothing fits yet
+  double best_step_time_ns = kNone;  ///< since the last fresh start; NaN: nothing fits yet
   double feasible = 0;               ///< share
   UpdateFields Fields() const;
 };
@@ -123,10 +126,10 @@ class PostAgent final : public Agent {
   using Config = PostConfig;
   /// @throws SettingError
   PostAgent(const AgentContext& context, const Config& config);
-  /// With a `start` the first step evaluates it. Every other one draws and evaluates up to the next
-  /// multiple of K or N, and makes the update that is due.
-  /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value" when a parameter, a loss
-  ///   or a gradient is not (counted from 0, as the rows of updates()); BudgetExhausted;
+  /// With a `start` the first step evaluates it. Every other step draws and evaluates placements up
+  /// to the next multiple of K or N and makes the update that is then due.
+  /// @throws RunError "update 17: not finite: log_softmax [8, 3]: value" if a parameter, a loss or
+  ///   a gradient is not finite (updates count from 0, as the rows of updates()); BudgetExhausted;
   ///   Interrupted
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
@@ -142,14 +145,15 @@ class PostAgent final : public Agent {
   };
   bool UsesPpo() const { return config_.method != "ce_only"; }
   bool UsesCrossEntropy() const { return config_.method != "ppo_only"; }
-  /// Samples until the next update, at least 1.
+  /// Returns the number of samples until the next update, at least 1.
   std::int64_t UntilUpdate() const;
   void Draw(int count, Evaluator& evaluator);
-  /// The two kinds of update; each fills in what it alone tells.
+  /// Each kind of update fills in its own columns of the row.
   void Ppo(std::span<const Sample> batch, const std::vector<double>& advantages, PostRow& row);
   void CrossEntropy(PostRow& row);
   void Update();
-  /// Distributions and schedules as at the beginning, near start_ if there is one.
+  /// Resets distributions and schedules; the distributions are near best_ or start_ if there is
+  /// one.
   void Begin();
 
   std::shared_ptr<const Problem> problem_;
@@ -168,7 +172,7 @@ class PostAgent final : public Agent {
   bool improved_ = false;        // best_, since the last restart
   std::vector<Sample> samples_;  // since the last cross-entropy step, kept elites before them
   int num_used_ = 0;             // of them, by the last update
-  BestPlacement start_, best_;   // best_ since the search began anew, start_ included
+  BestPlacement start_, best_;   // best_: since the last fresh start of the search, start_ included
 };
 
 }  // namespace emplace

@@ -1,16 +1,14 @@
 #pragma once
 
-// Lets groups that exchange tensors learn together [ours; nothing like it is in the paper]. With
-// W [M, M] the shares of a group's neighbours in what it exchanges, by sqrt(1 + bytes), the
-// parameters that descent moves are w instead of the logits u:
+// Makes groups that exchange tensors learn together; the paper has nothing of this kind. Row m of W
+// [M, M] has the share of each neighbour in the exchange of group m, weighted by sqrt(1 + bytes).
+// Descent moves parameters w instead of the logits u:
 //
 //   u = B^-1 w,   B = I + strength (I - W)
 //
-// B is invertible, so that every u can be reached and w is known for every u: the policy stays what
-// it is. But a gradient on one group's u moves its neighbourhood in the same direction, and what is
-// noise from group to group averages out. B is sparse; it is factorised once.
-//
-// Marks [V], [R], [?], [ours]: how sure we are of what a paper says (agents/README.md).
+// B is invertible, so every u has its w, and the set of possible policies does not change. A
+// gradient on one group's u moves its whole neighbourhood in the same direction, and noise from
+// group to group averages out. B is sparse and is factorised once.
 
 #include <vector>
 
@@ -23,12 +21,12 @@ namespace emplace {
 
 class Sharing {
  public:
-  /// @param groups  [M] distinct; others have no part in it
+  /// @param groups  [M] distinct; other groups are ignored
   /// @param strength  >= 0; 0: u = w
   Sharing(const Problem& problem, const std::vector<int>& groups, double strength);
   /// @param w  [M, n]    @return u [M, n]
   Var Share(Tape& tape, Var w) const;
-  /// @return w [M, n] of which Share makes u, up to rounding
+  /// Returns the w [M, n] with Share(w) = u, up to rounding.
   Matrix Unshare(const Matrix& u) const;
 
  private:
