@@ -13,8 +13,7 @@ namespace {
 
 enum Kind : int { kSingle, kNeighbors, kBlock, kWhole, kNumKinds };
 
-constexpr double kAnyPivot =
-    0.02;  // of the mean group's weight as a pivot, whatever the policy says
+constexpr double kAnyPivot = 0.02;  // least weight of a pivot, relative to the mean
 constexpr int kTriesPerEdit = 4;
 
 }  // namespace
@@ -141,7 +140,7 @@ void EditProposer::Draw(Rng& rng,
       batch.decisions.push_back({0, g, device});
     }
     Accept(base, 0, tried, batch);
-    batch.decisions.clear();  // it was not drawn: nothing to be learnt from its probability
+    batch.decisions.clear();  // the greedy edit was not drawn, so there is nothing to learn from it
   }
   for (int tries = kTriesPerEdit * count; tries > 0 && std::ssize(batch.moves) < count; --tries) {
     const std::size_t first = batch.decisions.size();

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kUnitGain = 0.01, kMostGain = 0.05;
 constexpr float kStayWithoutNetwork = 3;
-constexpr double kLeastSpread = 1e-3;  // of f over a batch, to learn from
-constexpr int kPerturbations = 4;      // of which a restart takes the best
+constexpr double kLeastSpread = 1e-3;  // least deviation of f over a batch
+constexpr int kPerturbations = 4;      // a restart continues from the best of so many
 
 struct GraphPolicyRow {
   double batch = 0;
@@ -149,7 +149,7 @@ std::optional<ScoredPlacement> GraphPolicyAgent::Merged(Evaluator& evaluator,
   std::ranges::stable_sort(order, std::greater(), [&](int i) { return gains[i]; });
   const Neighbors edits = edits_.moves.Of(features_.placement());
   std::vector<char> touched(problem().num_groups(), 0);
-  std::vector<int> apart;  // edits of which no two touch a group
+  std::vector<int> apart;  // edits with disjoint groups
   for (const int i : order) {
     const auto moves = edits.of(i);
     if (std::ranges::any_of(moves, [&](const Move& move) { return touched[move.group] != 0; })) {
@@ -191,7 +191,7 @@ std::optional<GraphPolicyAgent::Batch> GraphPolicyAgent::Advance(Tape& tape, Eva
   const auto count = std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.samples);
   proposer_.Draw(
       rng(), batch.base, probability, static_cast<int>(count), network_ != nullptr, tried_, edits_);
-  if (edits_.size() == 0) {  // nothing new is left to try
+  if (edits_.size() == 0) {  // no new edit is left to try
     stale_ = patience_;
     return batch;
   }

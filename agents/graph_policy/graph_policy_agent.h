@@ -1,39 +1,41 @@
 #pragma once
 
-// A policy over whole placements that was trained on other graphs and clusters: one pass through a
-// graph network gives every group a distribution over the devices, from which a batch of placements
-// is drawn and evaluated. Machines often have equal devices, and a policy that draws each group by
-// itself cannot say which of them is meant; so this one edits: it sees a placement and the schedule
-// of its step (pair_features.h), and says where each group would be in a better one.
+// Searches with a policy over whole placements that was trained on other graphs and clusters. One
+// pass through a graph network gives every group a distribution over the devices. A batch of
+// placements is drawn from them and evaluated. Machines often have equal devices, and a policy that
+// draws each group independently cannot say which of them it means. This policy therefore edits:
+// its input is a placement with the schedule of its step (pair_features.h), its output is each
+// group's device in a better one.
 //
-// The first step evaluates the placements that `start` names, and begins at the best. A further
+// The first step evaluates the placements named by `start` and begins at the best. Each further
 // step is a batch from placement x:
 //
-//   - x is evaluated once more for its schedule; the network (pair_network.h) says the logits;
-//   - `samples` edits of x are drawn (edits.h) and evaluated, the first of them the most probable
-//     device of every group;
-//   - `merge`: of those that gain, the best, the best two, four, ... that touch no group twice are
-//     evaluated together as well;
-//   - the best of all becomes x if it is better than x, or as good.
+// - x is evaluated once more for its schedule, and the network (pair_network.h) computes the
+//   logits.
+// - `samples` edits of x are drawn (edits.h) and evaluated. The first of them is the most probable
+//   device of every group.
+// - With `merge`, the gaining edits that touch no group twice are also combined: the best two of
+//   them, the best four, and so on up to all of them are evaluated.
+// - The best placement of all becomes x if it is at least as good as x.
 //
-// After `patience` evaluations without a better placement, or six times as many as there are moves
-// of single groups, the search goes on from a perturbation of the best one, as hill_climb does.
-// `batches: n` ends it after n batches (zero-shot); with -1 the budget ends it. As starts are among
-// what is evaluated, it ends no worse than the best of them; `single` is one device.
+// After `patience` evaluations without a better placement, or about six times the number of
+// single-group moves if that is less, the search continues from a perturbation of the best
+// placement, as in hill_climb. `batches: n` ends it after n batches (zero-shot); with -1 the budget
+// ends it. The starts are evaluated as well, so the result is never worse than the best of them;
+// the start `single` is a single device.
 //
-// `learn` [ours]: after each batch a step of policy gradient on the problem at hand. Edit i with
-// gain r_i, the share of the step time that it saves, has the advantage A_i of
+// With `learn` a step of policy gradient on the current problem follows each batch. Let r_i be the
+// gain of edit i: the share of the step time that it saves. Its advantage A_i is the value of
 //
 //   f(r) = sqrt(min(r, 0.05) / 0.01) if r > 0, else max(r, -0.01) / 0.02
 //
-// over the batch (less its mean, divided by its deviation), and the loss is the mean over the batch
-// of -A_i / sqrt(n_i) sum of the log-probabilities of its n_i decisions.
+// less the mean over the batch, divided by the deviation over the batch. The loss is the mean over
+// the batch of -A_i / sqrt(n_i) times the sum of the log-probabilities of the edit's n_i decisions.
 //
-// The papers: one-shot placement by a graph network with features of devices is Y. Zhou et al.,
-// Transferable Graph Optimizers for ML Compilers (GO), NeurIPS 2020 [R]; refinement in iterations,
-// too [R]. Training by imitation of a search: A. Paliwal et al., REGAL, ICLR 2020 [R]; X. Yao et
-// al., DOPPLER, 2025 [R]. The network, its inputs and the edits are ours. Marks [R], [ours]: how
-// sure we are of what a paper says (agents/README.md).
+// References: one-shot placement by a graph network with features of devices, also refined in
+// iterations: Y. Zhou et al., Transferable Graph Optimizers for ML Compilers (GO), NeurIPS 2020.
+// Training by imitation of a search: A. Paliwal et al., REGAL, ICLR 2020; X. Yao et al., DOPPLER,
+// 2025. The network, its inputs, the edits and `learn` are our own.
 
 #include <memory>
 #include <optional>
@@ -56,12 +58,12 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
  public:
   using Config = GraphPolicyConfig;
   using Trainer = GraphPolicyTrainer;
-  /// Settings that a trained policy has, so that no others can be given with it.
+  /// Settings that are fixed by a trained policy; other values given with it are refused.
   static constexpr const char* kPolicyStructure[] = {"width", "rounds"};
   /// @throws SettingError for an unknown start, a policy that cannot be read, or settings that
   ///   contradict each other
   GraphPolicyAgent(const AgentContext& context, const Config& config);
-  /// With a network that is being trained elsewhere. @param network  not null
+  /// Uses a network that is being trained elsewhere. @param network  not null
   GraphPolicyAgent(const AgentContext& context,
                    const Config& config,
                    std::shared_ptr<const PairNetwork> network);
@@ -72,16 +74,18 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
 
   /// One batch of edits.
   struct Batch {
-    Placement base;           ///< that they are edits of
+    Placement base;           ///< placement that is edited
     Var logits;               ///< [num_groups, num_devices] on the tape
-    std::optional<Var> loss;  ///< of the policy gradient; none if no edit was drawn
-    double gaining = 0;       ///< share of the edits that gain
-    double best_gain = 0;     ///< share of the step time that the best of all saves; 0: none does
+    std::optional<Var> loss;  ///< of the policy gradient; none without drawn edits
+    double gaining = 0;       ///< share of the edits that improve the placement
+    double best_gain = 0;     ///< share of the step time saved by the best; 0: no gain
   };
-  /// Makes a batch, and the search goes on from the best; or begins anew, which is no batch.
-  /// @param tape  of the loss    @pre a step was made
+  /// Evaluates a batch and moves the search to the best placement. If the patience is exhausted,
+  /// restarts the search instead and returns nothing.
+  /// @param tape  of the loss
+  /// @pre a step was made
   std::optional<Batch> Advance(Tape& tape, Evaluator& evaluator);
-  /// The features of the placement that comes next. @pre a step was made
+  /// Computes the features of the current placement. @pre a step was made
   const PairFeatures& Look(Evaluator& evaluator);
   const ScoredPlacement& at() const { return current(); }
 
@@ -94,13 +98,15 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
   void Adopted() override;
   void VisitSearch(StateVisitor& v) override;
   void Restart(Evaluator& evaluator);
-  /// Weights that no file has: a saved state must.
+  /// True if the weights were drawn at random and are in no file, so that a saved state contains
+  /// them.
   bool HasDrawnWeights() const { return own_ != nullptr && config_.network == "random"; }
-  /// The share of the step time that a score saves; 1 and -1 for less and more memory missing.
+  /// Returns the share of the step time that a score saves, or 1 (-1) if less (more) memory is
+  /// missing.
   double Gain(const Score& score) const;
   Var Logits(Tape& tape) const;
   Var Loss(Tape& tape, Var logits, const std::vector<double>& gains) const;
-  /// Adds combinations of the edits that gain. @return the best of them, if there are any
+  /// Evaluates combinations of the gaining edits. Returns the best of them, if there are any.
   std::optional<ScoredPlacement> Merged(Evaluator& evaluator, const std::vector<double>& gains);
   void MoveTo(const ScoredPlacement& to);
 
@@ -108,14 +114,14 @@ class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
   EditProposer proposer_;
   MoveProposer perturber_;
   PairFeatures features_;
-  std::shared_ptr<PairNetwork> own_;            // with `learn`: the one that learns
+  std::shared_ptr<PairNetwork> own_;            // owned by the agent; `learn` trains it
   std::shared_ptr<const PairNetwork> network_;  // nullptr: none
   std::optional<LearnerCore> core_;             // with `learn`
   PerturbedRestarts restarts_;
   std::int64_t patience_ = 0;  // evaluations
   std::int64_t stale_ = 0;     // evaluations since the current placement last improved
   std::int64_t batches_ = 0;
-  TriedEdits tried_;  // from the current placement
+  TriedEdits tried_;  // edits of the current placement
   EditBatch edits_;
   NeighborBatch candidates_;
 };

@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-/// How many edits of each kind are drawn (edits.h), relative to the others.
+/// Relative frequencies of the kinds of edits (edits.h).
 struct EditConfig {
   double single = 2;
   double neighbors = 3;
@@ -18,7 +18,7 @@ struct EditConfig {
   void Visit(FieldVisitor& v);
 };
 
-/// How the policy is trained (graph_policy_trainer.h).
+/// Settings of the training (graph_policy_trainer.h).
 struct EditTrainingConfig {
   int teacher_evaluations = 4000;
   int search_evaluations = 6000;

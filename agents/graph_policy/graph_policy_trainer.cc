@@ -14,7 +14,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kMostCorruptions = 5;  // log2 of the random moves made of the teacher's placement
+constexpr int kMostCorruptions = 5;  // log2 of the random moves of the teacher's placement
 
 std::shared_ptr<PairNetwork> FirstNetwork(const GraphPolicyConfig& config, Rng& rng) {
   if (config.policy == "default" || config.network == "random") {
@@ -23,7 +23,7 @@ std::shared_ptr<PairNetwork> FirstNetwork(const GraphPolicyConfig& config, Rng& 
   return PairNetwork::Read(config.policy);
 }
 
-// [num_groups, num_devices] 1 where a group may run.
+// Returns a matrix [num_groups, num_devices] with 1 where a group may run.
 Matrix Allowed(const Problem& problem) {
   Matrix allowed(problem.num_groups(), problem.num_devices());
   for (int g = 0; g < problem.num_groups(); ++g) {
@@ -32,7 +32,7 @@ Matrix Allowed(const Problem& problem) {
   return allowed;
 }
 
-// What a student's search is made with.
+// Returns the settings of a student's search.
 GraphPolicyConfig StudentConfig(GraphPolicyConfig config, const std::string& start) {
   config.network = "policy";
   config.learn = false;
@@ -47,7 +47,7 @@ Placement Aligned(const Problem& problem, const Placement& from, const Placement
   const int num_devices = problem.num_devices();
   const std::vector<int> classes =
       InterchangeableDevices(problem.cluster(), DevicesOfEqualCosts(problem.costs()));
-  std::vector<double> common(std::size_t(num_devices) * num_devices);  // work on both
+  std::vector<double> common(std::size_t(num_devices) * num_devices);  // work, by both devices
   for (int g = 0; g < problem.num_groups(); ++g) {
     common[from.device[g] * num_devices + to.device[g]] +=
         static_cast<double>(problem.group_cost(g, from.device[g]));
@@ -169,7 +169,7 @@ GraphPolicyTrainer::Told GraphPolicyTrainer::Differentiate(int problem,
   if (student.agent->Finished()) return told;  // no group has a choice
   Tape tape;
   auto batch = student.agent->Advance(tape, counted);
-  if (!batch) {  // it began anew
+  if (!batch) {  // the search was restarted
     tape.Clear();
     batch = student.agent->Advance(tape, counted);
   }

@@ -1,29 +1,31 @@
 #pragma once
 
-// How the policy of `graph_policy` is trained, on any number of graphs and clusters: first it
-// imitates what a search found, then it learns from what its own edits gain.
+// Trains the policy of `graph_policy` on any number of graphs and clusters: first by imitation of a
+// search's results, then by reinforcement from the gains of its own edits.
 //
-// Every problem has a teacher, the best placement of a `multilevel` search of
-// `teacher_evaluations`, later the best that anything here found for it, and a search of its own by
-// the policy as it is (GraphPolicyAgent), which begins anew from one of the starts, drawn, after
-// `search_evaluations`. An update is one batch of edits of each search, in steps of the optimizer
-// over `problems` problems each, down the mean over problems of
+// Every problem has a teacher and a search. The teacher is the best placement of a `multilevel`
+// search of `teacher_evaluations`, later the best placement found here for the problem. The search
+// is that of the current policy (GraphPolicyAgent); after `search_evaluations` it restarts from a
+// start drawn at random. An update is one batch of edits of each search. The optimizer steps, over
+// `problems` problems each, descend the mean over problems of
 //
 //   w_i * imitation  +  w_r * loss of the policy gradient (graph_policy_agent.h)  -  w_e * entropy
 //
 //   imitation = mean over groups with a choice of -log p(device of the teacher | placement), for
-//               the placement x where the search is; in the first stage also for a placement that
-//               1 to 32 random moves (../common/moves.h) made of the teacher's
-//   entropy   = mean over groups of that of p at x
+//               the search's placement x; in the first stage also for the teacher's placement after
+//               1 to 32 random moves (agents/shared/moves.h)
+//   entropy   = mean over groups of the entropy of p at x
 //
-// First stage, the first `imitation_share` of the updates that are planned: w_i = `imitation`,
-// w_r = w_e = 0. Second stage: w_i = `imitation_later`, w_r = `reinforcement`, w_e = `entropy`.
-// Before it is imitated, the teacher's placement goes through that exchange of interchangeable
-// devices (framework/cluster/symmetry.h) which brings most work where it is in x, matched greedily:
-// else the policy would learn that any of four equal devices is as likely as the others.
+// The first stage is the first `imitation_share` of the planned updates. It has w_i = `imitation`
+// and w_r = w_e = 0. The second stage has w_i = `imitation_later`, w_r = `reinforcement` and
+// w_e = `entropy`.
 //
-// Imitation before reinforcement: X. Yao et al., DOPPLER, 2025 [R]. Marks: as in
-// graph_policy_agent.h.
+// Interchangeable devices of the teacher's placement are permuted before it is imitated
+// (framework/cluster/symmetry.h). A greedy matching chooses the permutation that keeps much work on
+// its device in x. Without it, the policy would learn that any of four equal devices is as likely
+// as the others.
+//
+// Reference: imitation before reinforcement: X. Yao et al., DOPPLER, 2025.
 
 #include <cstdint>
 #include <iosfwd>
@@ -37,25 +39,25 @@
 
 namespace emplace {
 
-/// A placement like `from` but for an exchange of interchangeable devices, chosen greedily so that
-/// much work is where it is in `to`. `from` itself if a group could not run where it would go.
+/// Returns `from` with interchangeable devices permuted so that much work is on its device in `to`;
+/// the matching is greedy. Returns `from` itself if a group may not run on its new device.
 Placement Aligned(const Problem& problem, const Placement& from, const Placement& to);
 
-/// A row of GraphPolicyTrainer::updates(). Means over the problems.
+/// A row of GraphPolicyTrainer::updates(): means over the problems.
 struct EditTrainingRow {
-  double imitation = 0;      ///< -log p per group, where the searches are [nats]
-  double gaining = 0;        ///< share of the edits that gain
-  double best_gain = 0;      ///< share of the step time that the best of a batch saves
+  double imitation = 0;      ///< -log p per group at the searches' placements [nats]
+  double gaining = 0;        ///< share of the edits that improve the placement
+  double best_gain = 0;      ///< share of the step time saved by the best of a batch
   double over_teacher = 0;   ///< step time of the searches' best over the teacher's, less 1
   double gradient_norm = 0;  ///< of the last step, before clipping
   double learning_rate = 0;  ///< of the last step
-  double evaluations = 0;    ///< of all searches and teachers since the training began
+  double evaluations = 0;    ///< of all searches and teachers since the beginning of the training
   UpdateFields Fields() const;
 };
 
 class GraphPolicyTrainer final : public PolicyTrainer {
  public:
-  /// With `policy: default` training begins with random weights, with a file at those.
+  /// Training begins with random weights for `policy: default`, otherwise with those of the file.
   /// @throws SettingError
   GraphPolicyTrainer(const TrainerContext& context, const GraphPolicyConfig& config);
   void Step(std::span<Evaluator* const> evaluators) override;
@@ -65,10 +67,10 @@ class GraphPolicyTrainer final : public PolicyTrainer {
 
  private:
   struct Student {
-    std::shared_ptr<PairNetwork> network;  // a copy, with gradients of its own
+    std::shared_ptr<PairNetwork> network;  // a copy with its own gradients
     std::unique_ptr<GraphPolicyAgent> agent;
-    int start = 0;                 // index of the name that its search began with
-    Rng rng;                       // of the placements made of the teacher's
+    int start = 0;                 // index of the name of the search's start
+    Rng rng;                       // for the random moves of the teacher's placement
     std::int64_t evaluations = 0;  // since its search began
     std::int64_t all_evaluations = 0;
     ScoredPlacement teacher;
@@ -78,7 +80,7 @@ class GraphPolicyTrainer final : public PolicyTrainer {
   };
   void Begin(int problem, int start);
   void Teach(int problem, Evaluator& evaluator);
-  /// Takes mean and scale of the features from where all searches begin.
+  /// Computes mean and scale of the features from the first placements of all searches.
   void Normalize(std::span<Evaluator* const> evaluators);
   /// Adds to the gradients of the student's network.
   Told Differentiate(int problem, Evaluator& evaluator, double imitation, double reinforcement);

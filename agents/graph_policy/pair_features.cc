@@ -9,14 +9,14 @@
 namespace emplace {
 namespace {
 
-constexpr double kNearCritical = 0.02;  // slack, as a share of the step
-constexpr double kTypicalBytes = 1e6;   // of the message that compares devices' links [B]
+constexpr double kNearCritical = 0.02;  // largest slack of a critical group, as a share of the step
+constexpr double kTypicalBytes = 1e6;   // message size for the comparison of links [B]
 
 double SignedRoot(double x) {
   return std::copysign(std::sqrt(std::abs(x)), x);
 }
 
-// Rows of shares: each divided by its sum.
+// Returns the matrix of the entries, each row divided by its sum.
 std::shared_ptr<const SparseMatrix> Shares(int n, std::vector<Eigen::Triplet<float>>& entries) {
   std::vector<float> sum(n);
   for (const auto& entry : entries) sum[entry.row()] += entry.value();

@@ -18,13 +18,13 @@ extern const std::string_view kDefaultGraphPolicy;  // default_policy.txt
 
 namespace {
 
-constexpr float kFarthestFeature = 8;  // from its mean, in deviations
+constexpr float kFarthestFeature = 8;  // distance from the mean, in deviations
 constexpr float kLeastFeatureDeviation = 1e-3F;
-constexpr float kFirstStay = 3;       // a device is at first 20 times as likely if a group is there
+constexpr float kFirstStay = 3;       // makes a group's present device 20 times as likely at first
 constexpr float kFirstLogits = 0.1F;  // factor of the last layer's first weights
 constexpr int kMostWidth = 1024, kMostRounds = 64;
 
-// Sums over groups or over devices of pairs, [rows, num_groups * num_devices].
+// Returns a matrix that sums pairs over groups or devices: [rows, num_groups * num_devices].
 std::shared_ptr<const SparseMatrix> Sums(int rows,
                                          Eigen::Index pairs,
                                          const std::vector<Eigen::Triplet<float>>& entries) {
@@ -33,7 +33,7 @@ std::shared_ptr<const SparseMatrix> Sums(int rows,
   return matrix;
 }
 
-// The beginning of a policy's text.
+// Visits the width and the number of rounds, with which a policy's text begins.
 void VisitShape(StateVisitor& v, int& width, int& rounds) {
   v.Begin("graph_policy");
   v.Int("a width", width, 1, kMostWidth);
@@ -66,7 +66,7 @@ PairNetwork::PairNetwork(int width, int rounds, Rng& rng)
 }
 
 std::shared_ptr<PairNetwork> PairNetwork::Copy() const {
-  Rng rng(0);  // every weight is copied
+  Rng rng(0);  // all weights are copied
   auto copy = std::make_shared<PairNetwork>(width_, static_cast<int>(rounds_.size()), rng);
   CopyValues(parameters_, copy->parameters_);
   copy->SetScale(*this);
@@ -80,7 +80,7 @@ std::shared_ptr<PairNetwork> PairNetwork::Read(const std::string& policy) {
     StateVisitor v(in);
     int width = 0, rounds = 0;
     VisitShape(v, width, rounds);
-    Rng rng(0);  // every weight is read
+    Rng rng(0);  // all weights are read
     auto network = std::make_shared<PairNetwork>(width, rounds, rng);
     VisitParameters(v, network->parameters_);
     network->VisitScale(v);
