@@ -47,7 +47,7 @@ Placement Aligned(const Problem& problem, const Placement& from, const Placement
   const int num_devices = problem.num_devices();
   const std::vector<int> classes =
       InterchangeableDevices(problem.cluster(), DevicesOfEqualCosts(problem.costs()));
-  std::vector<double> common(std::size_t(num_devices) * num_devices);  // work, by both devices
+  std::vector<double> common(std::size_t(num_devices) * num_devices);  // work by (from, to) device
   for (int g = 0; g < problem.num_groups(); ++g) {
     common[from.device[g] * num_devices + to.device[g]] +=
         static_cast<double>(problem.group_cost(g, from.device[g]));

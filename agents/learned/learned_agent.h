@@ -1,11 +1,10 @@
 #pragma once
 
-// Multilevel search (../multilevel/multilevel_search.h) that searches each level by
-// ranked_search.h: what is tried there is chosen by a network that was trained on other graphs and
-// clusters. Its features mean the same for groups of any size, so that one network serves all
-// levels.
+// Multilevel search (agents/multilevel/multilevel_search.h) that searches each level by
+// ranked_search.h: a network, trained on other graphs and clusters, chooses the moves to try. Its
+// features have the same meaning for groups of any size, so one network serves all levels.
 //
-// `ranking: none` leaves the network out: the same search, its moves in random order.
+// `ranking: none` leaves out the network: the search is the same, with its moves in random order.
 
 #include <cstdint>
 #include <memory>

@@ -9,7 +9,7 @@
 
 namespace emplace {
 
-/// How the network of `learned` is trained (learned_trainer.h).
+/// Settings of the training of the network (learned_trainer.h).
 struct MoveTrainingConfig {
   int samples = 256;
   int merged = 2;
@@ -39,7 +39,7 @@ struct LearnedConfig {
   OptimizerConfig optimizer;
   LearnedConfig();
   void Visit(FieldVisitor& v);
-  /// @throws SettingError for an unknown ranking or shares and weights that do not go together
+  /// @throws SettingError for an unknown ranking or inconsistent shares and weights
   void Validate() const;
 };
 

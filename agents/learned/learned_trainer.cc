@@ -13,12 +13,12 @@
 namespace emplace {
 namespace {
 
-constexpr std::int64_t kLeastEvaluations = 64;  // of a search between two updates
-constexpr double kUnitGain = 0.002;             // that weighs as much as a move without gain
+constexpr std::int64_t kLeastEvaluations = 64;  // least number for a search between two updates
+constexpr double kUnitGain = 0.002;             // gain that weighs as much as a move without gain
 constexpr double kMostWeight = 25;
-constexpr int kMostMerged = 2;       // how often groups are merged before a search
-constexpr double kLargestGroup = 4;  // of merged ones, against their mean
-constexpr int kRanked = 32;          // moves among which the table looks for the best-ranked one
+constexpr int kMostMerged = 2;       // most merges of the groups before a search
+constexpr double kLargestGroup = 4;  // of merged groups, relative to their mean
+constexpr int kRanked = 32;          // moves per best-ranked one in the table
 
 }  // namespace
 
@@ -83,7 +83,7 @@ Var LearnedTrainer::Loss(Tape& tape, std::span<const int> rows) const {
     gains(i, 0) = gains_(rows[i], 0);
     weights(i, 0) = weights_(rows[i], 0);
   }
-  // log(1 + exp(s)) - y s = -log sigmoid(s) where y = 1 and -log sigmoid(-s) where y = 0.
+  // log(1 + exp(s)) - y s is -log sigmoid(s) for y = 1 and -log sigmoid(-s) for y = 0.
   const Matrix sign = gains.unaryExpr([](float gain) { return gain > 0 ? 1.0F : -1.0F; });
   const Var score = Multiply(tape, scorer_->Score(tape, features), tape.Constant(sign));
   const Var likelihood = Log(tape, Clamp(tape, Sigmoid(tape, score), 1e-7F, 1.0F));

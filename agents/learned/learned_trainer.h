@@ -1,26 +1,26 @@
 #pragma once
 
-// How the network of `learned` is trained, on any number of graphs and clusters: by the gains of
-// moves in the placements that its own search comes to.
+// Trains the network of `learned` on any number of graphs and clusters, from the gains of moves in
+// the placements that its own search reaches.
 //
-// Every problem has a search of its own (ranked_search.h), which ranks moves by the network as it
-// is. It begins with groups that were merged 0 to `merged` times (../multilevel/levels.h), each as
-// likely, so that the network sees the moves of all levels. An update
+// Every problem has its own search (ranked_search.h), which ranks moves by the current network. It
+// begins with groups that were merged 0 to `merged` times (agents/multilevel/levels.h), each number
+// with equal probability, so that the network sees the moves of all levels. An update
 //
-//   - lets each search make `growth` times as many evaluations as it has made, 64 or more, and
-//     begin anew after `most_evaluations`: samples come from early and from late placements;
-//   - draws `samples` moves from where each search is, and evaluates them;
-//   - goes through all samples of all problems once, in random order, `batch` of them per step of
-//     the optimizer, down
+// - lets each search make `growth` times the evaluations that it has made, at least 64. A search
+//   restarts after `most_evaluations`, so that samples come from early and from late placements;
+// - draws `samples` moves from the current placement of each search and evaluates them;
+// - passes once through all samples of all problems in random order. Each step of the optimizer
+//   takes `batch` samples and descends
 //
-//       sum_i w_i (log(1 + exp(s_i)) - y_i s_i) / n,     y_i = 1 if move i gains, else 0,
-//       w_i = (gain_i / 0.002)^gain_exponent if y_i = 1, at most 25, else 1
+//      sum_i w_i (log(1 + exp(s_i)) - y_i s_i) / n,     y_i = 1 if move i gains, else 0,
+//      w_i = (gain_i / 0.002)^gain_exponent if y_i = 1, at most 25, else 1
 //
-//     with s_i the network's score: logistic regression, in which a gain of 0.2 % of the step
-//     counts as much as a move without gain.
+//  where s_i is the network's score. This is logistic regression in which a gain of 0.2 % of the
+//  step weighs as much as a move without gain.
 //
-// Supervision by exact gains takes the place of rewards, as in imitation of a strong branching rule
-// (E. Khalil et al., Learning to Branch in Mixed Integer Programming, AAAI 2016 [R]).
+// Exact gains replace rewards as supervision, as in the imitation of a strong branching rule:
+// E. Khalil et al., Learning to Branch in Mixed Integer Programming, AAAI 2016.
 
 #include <cstdint>
 #include <iosfwd>
@@ -36,11 +36,11 @@ namespace emplace {
 
 /// A row of LearnedTrainer::updates().
 struct MoveTrainingRow {
-  double samples = 0;      ///< all problems together
+  double samples = 0;      ///< of all problems together
   double gaining = 0;      ///< share of the moves that gain
-  double gaining_top = 0;  ///< of the best-ranked move of each 32 before the update
+  double gaining_top = 0;  ///< the same for the best-ranked of each 32 moves before the update
   double loss = 0;         ///< mean, before the update
-  double evaluations = 0;  ///< of all searches since the training began
+  double evaluations = 0;  ///< of all searches since the beginning of the training
   UpdateFields Fields() const;
 };
 
@@ -56,16 +56,16 @@ class LearnedTrainer final : public PolicyTrainer {
 
  private:
   struct Search {
-    Rng drawn;  // what Begin() drew from
+    Rng drawn;  // state of the generator before Begin()
     std::shared_ptr<const Problem> level;
     std::unique_ptr<RankedSearch> agent;  // of the level
-    Rng samples;                          // draws them
-    std::int64_t evaluations = 0;         // that it has made since it began
+    Rng samples;                          // draws the samples
+    std::int64_t evaluations = 0;         // made since Begin()
   };
-  /// Makes the search of a problem from its `drawn`.
+  /// Creates the search of a problem from its `drawn`.
   void Begin(int problem);
   RankedSearch::Samples Advance(int problem, Evaluator& evaluator);
-  /// Loss of some rows, as above. @return [1, 1]
+  /// Computes the loss of some rows, as above: [1, 1].
   Var Loss(Tape& tape, std::span<const int> rows) const;
 
   std::vector<std::shared_ptr<const Problem>> problems_;
@@ -75,8 +75,8 @@ class LearnedTrainer final : public PolicyTrainer {
   std::shared_ptr<MoveScorer> scorer_;
   LearnerCore core_;
   std::vector<Search> searches_;       // [problems]
-  std::int64_t evaluations_ = 0;       // of all searches since the training began
-  Matrix features_, gains_, weights_;  // of the update at hand: [n, features], [n, 1], [n, 1]
+  std::int64_t evaluations_ = 0;       // of all searches since the beginning of the training
+  Matrix features_, gains_, weights_;  // of the current update: [n, features], [n, 1], [n, 1]
 };
 
 }  // namespace emplace

@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kNearlyCritical = 0.02;  // slack, as a share of the step
+constexpr double kNearlyCritical = 0.02;  // largest slack of a critical group, share of the step
 
 float Root(double x) {
   return static_cast<float>(std::copysign(std::sqrt(std::abs(x)), x));
@@ -17,12 +17,12 @@ float Root(double x) {
 
 }  // namespace
 
-// Over the groups that move, as shares of the step time.
+// Sums over the groups that move, as shares of the step time.
 struct MoveFeatures::Sums {
   double cost_before = 0, cost_after = 0;
   double slack = 1, critical = 0, wait = 0, longest_wait = 0, start = 1, end = 0;
   double cut = 0, saved = 0, changed = 0;       // messages that begin, end, and change
-  double critical_cut = 0, critical_saved = 0;  // of those between two groups without slack
+  double critical_cut = 0, critical_saved = 0;  // the same between two critical groups
   double longest_cut = 0, longest_saved = 0;
   double num_cut = 0, num_saved = 0;
   double resident = 0;  // [B]
@@ -101,7 +101,7 @@ void MoveFeatures::AddEdges(const Move& move, Sums& sums) const {
       return facts_.TransferTime(a, b, bytes) / facts_.step_time();
     };
     const double old_time = time(from, before), new_time = time(move.device, After(edge.neighbor));
-    const double share = moved_[edge.neighbor] ? 0.5 : 1;  // else seen from both ends
+    const double share = moved_[edge.neighbor] ? 0.5 : 1;  // counted from both ends if both move
     const bool both_critical = critical && facts_.group(edge.neighbor).slack < kNearlyCritical;
     if (old_time == 0 && new_time > 0) {
       sums.cut += share * new_time;

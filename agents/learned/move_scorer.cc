@@ -17,7 +17,7 @@ extern const std::string_view kDefaultPolicy;  // default_policy.txt
 
 namespace {
 
-constexpr float kFarthest = 8;  // of a feature from its mean, in deviations
+constexpr float kFarthest = 8;  // distance of a feature from its mean, in deviations
 constexpr float kLeastDeviation = 1e-3F;
 
 }  // namespace
@@ -31,7 +31,7 @@ MoveScorer::MoveScorer(Rng& rng)
 }
 
 std::shared_ptr<const MoveScorer> MoveScorer::Read(const std::string& policy) {
-  Rng rng(0);  // every weight is read
+  Rng rng(0);  // all weights are read
   auto scorer = std::make_shared<MoveScorer>(rng);
   try {
     std::istringstream in(policy == "default" ? std::string(internal::kDefaultPolicy)

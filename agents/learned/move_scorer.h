@@ -1,11 +1,11 @@
 #pragma once
 
-// A small network that judges changes of a placement by their features (move_features.h): the
-// higher its score, the likelier and the larger the gain.
+// A small network that scores changes of a placement by their features (move_features.h). A higher
+// score means a more likely and larger gain.
 //
-//   score = w2 relu(W1 relu(W0 z + b0) + b1) + b2,     z = clamp((features - mean) scale, -8, 8)
+//  score = w2 relu(W1 relu(W0 z + b0) + b1) + b2,     z = clamp((features - mean) scale, -8, 8)
 //
-// Mean and scale are those of the first samples that it is trained on.
+// Mean and scale are those of the first training samples.
 
 #include <iosfwd>
 #include <memory>
@@ -24,22 +24,23 @@ class MoveScorer {
  public:
   static constexpr int kHidden0 = 32, kHidden1 = 16;
 
-  /// Random weights; features as they are.
+  /// Draws random weights; features are not scaled.
   explicit MoveScorer(Rng& rng);
-  /// A policy of this program's own ("default") or of a file.
-  /// @throws SettingError for key "policy" if the file cannot be read or is no policy of `learned`
+  /// Reads the embedded policy ("default") or a file.
+  /// @throws SettingError for key "policy" if the file cannot be read or is not a policy of
+  ///   `learned`
   static std::shared_ptr<const MoveScorer> Read(const std::string& policy);
 
-  /// Takes mean and scale from samples. @param features  [n, MoveFeatures::kCount], n > 0
+  /// Sets mean and scale from samples. @param features  [n, MoveFeatures::kCount], n > 0
   void Normalize(const Matrix& features);
-  /// @param features  [n, MoveFeatures::kCount]    @return [n, 1]
+  /// Computes the scores [n, 1] of features [n, MoveFeatures::kCount].
   Var Score(Tape& tape, const Matrix& features) const;
-  /// The same without a tape. @return [n]
+  /// Computes the same scores [n] without a tape.
   std::vector<float> Score(const Matrix& features) const;
 
   ParameterSet& parameters() { return parameters_; }
   void SavePolicy(std::ostream& out);
-  /// Mean and scale; the parameters are saved by who trains them.
+  /// Visits mean and scale. The trainer saves the parameters.
   void VisitScale(StateVisitor& v);
 
  private:

@@ -8,9 +8,9 @@
 namespace emplace {
 namespace {
 
-constexpr double kLargestList = 64;  // groups that are placed by list scheduling
+constexpr double kLargestList = 64;  // most groups that are placed by list scheduling
 
-// Of a set of moves, in any order.
+// Returns the hash of a set of moves, independent of their order.
 std::uint64_t HashOfAll(std::span<const Move> moves) {
   std::uint64_t sum = 0;
   for (const Move& move : moves) sum += HashOf(move);
@@ -123,7 +123,7 @@ void RankedSearch::Improve(Evaluator& evaluator) {
       for (const Move& move : moves) batch.Add(move.group, move.device);
       batch.End();
     }
-    if (batch.size() == 0) {  // nothing new is left to try
+    if (batch.size() == 0) {  // no new move is left to try
       if (left == config_.tries) stale_ = patience_;
       return;
     }

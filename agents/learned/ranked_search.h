@@ -1,32 +1,34 @@
 #pragma once
 
 // Hill climbing whose moves a network ranks before they are evaluated. The network was trained on
-// other graphs and clusters (learned_trainer.h) to tell moves that gain from those that do not, by
-// what the schedule says of the groups that move (move_features.h): it costs much less
+// other graphs and clusters (learned_trainer.h) to separate moves that gain from those that do not,
+// by features of the schedule of the moved groups (move_features.h). The network is much cheaper
 // than an evaluation, and most moves of a good placement gain nothing.
 //
-// A step from placement x evaluates x once more for its schedule, and draws `pool` moves:
+// A step from placement x evaluates x once more for its schedule and draws `pool` moves. A share
+// `windows` of them put a window of the schedule on one device, and a share `lists` place one by
+// list scheduling (agents/large_neighborhood/window_proposals.h); all kinds of windows are equally
+// likely. The other moves, and replacements of those that would change nothing, come from
+// agents/shared/moves.h.
 //
-// - a share `windows` of them put a window of the schedule on one device, a share `lists` place one
-//   by list scheduling (../large_neighborhood/window_proposals.h), each kind of window as likely;
-// - the others, and those that would move nothing, are of ../common/moves.h.
+// The step ranks the moves by score + `temperature` times Gumbel noise. This draws without
+// replacement in proportion to exp(score / temperature). It evaluates the first `tries` moves,
+// `batch` at a time, without those evaluated from x before. If the best of a batch is at least as
+// good as x, it becomes x, and the rest of the list is applied to the new x. The ranks are then
+// slightly outdated, but to draw and rank again after every improvement costs more time than it
+// saves (twice the time on 2,000 groups).
 //
-// It ranks them by score + `temperature` times Gumbel noise, which draws without replacement in
-// proportion to exp(score / temperature). The first `tries` of them, those evaluated from x before
-// left out, are evaluated, `batch` at a time. If the best of a batch is better than x, or as good,
-// it becomes x, to which the rest of the list is applied: its ranks are a little out of date, but
-// to draw and rank anew after every improvement takes longer than it gains (twice as long on 2,000
-// groups). The longer no better placement is found, the less the network is trusted: after s
-// evaluations without one a share explore * s / patience of the moves is tried whatever its rank.
-// After `patience` evaluations without a better placement, or once three times as many as
-// there are moves of single groups, the search goes on from a perturbation of the best one, as
-// hill_climb does.
+// The longer no better placement is found, the less the search relies on the network: after s
+// evaluations without one, a share explore * s / patience of the moves is tried independently of
+// their rank. After `patience` evaluations without a better placement, or about three times the
+// number of single-group moves if that is less, the search continues from a perturbation of the
+// best placement, as in hill_climb.
 //
-// Without a network its moves are tried in random order.
+// Without a network the moves are tried in random order.
 //
-// Imitating search with a graph's features is the idea of A. Paliwal et al., REGAL, ICLR 2020, and
-// of the first stage of X. Yao et al., DOPPLER, 2025 [R]; ranking changes by a network that saw
-// their exact gains is ours.
+// References: imitation of a search with features of a graph: A. Paliwal et al., REGAL, ICLR 2020,
+// and the first stage of X. Yao et al., DOPPLER, 2025. Ranking changes by a network trained on
+// their exact gains is our own.
 
 #include <memory>
 #include <span>
@@ -45,19 +47,19 @@ namespace emplace {
 
 class RankedSearch : public ImprovementAgent {
  public:
-  /// @param scorer  null: moves are tried in random order
+  /// @param scorer  nullptr: moves are tried in random order
   /// @throws SettingError for an unknown start or moves without a weight
   RankedSearch(const AgentContext& context,
                const LearnedConfig& config,
                std::shared_ptr<const MoveScorer> scorer);
 
-  /// Moves from the current placement, as the search would draw them, and what they gain.
+  /// Moves from the current placement, drawn as in the search, and their gains.
   struct Samples {
     Matrix features;  ///< [count, MoveFeatures::kCount]
     std::vector<double>
         gains;  ///< [count] share of the step time; 1 for less memory missing, -1 for more
   };
-  /// Draws from a generator of its own. @pre a step was made
+  /// Draws and evaluates samples; `rng` may be separate from the search's. @pre a step was made
   Samples Sample(int count, Evaluator& evaluator, Rng& rng);
 
  private:
@@ -69,22 +71,22 @@ class RankedSearch : public ImprovementAgent {
   void Draw(int count, Evaluator& evaluator, Rng& rng);
   /// Adds a move to pool_.
   void Propose(Rng& rng);
-  /// The moves of the pool, best-ranked first.
+  /// Returns the moves of the pool, best-ranked first.
   std::vector<int> Ranked();
-  /// Whether they move any group of the current placement.
+  /// Returns true if they move any group of the current placement.
   bool Changes(std::span<const Move> moves) const;
-  /// Goes to the i-th of the candidates.
+  /// Moves to the i-th candidate.
   void MoveTo(std::size_t i);
 
   LearnedConfig config_;
   MoveProposer proposer_;
   WindowProposer windows_;
   MoveFeatures features_of_;
-  std::shared_ptr<const MoveScorer> scorer_;  // nullptr: none
+  std::shared_ptr<const MoveScorer> scorer_;  // nullptr: random order
   PerturbedRestarts restarts_;
   std::int64_t patience_ = 0;  // evaluations
   std::int64_t stale_ = 0;     // evaluations since the current placement last improved
-  std::unordered_set<std::uint64_t> tried_;  // moves from the current placement, hashed
+  std::unordered_set<std::uint64_t> tried_;  // hashes of moves from the current placement
   MoveLists pool_;
   Matrix features_;           // [pool, MoveFeatures::kCount]
   NeighborBatch candidates_;  // of one batch

@@ -13,7 +13,7 @@ ScheduleFacts::ScheduleFacts(const Problem& problem)
       output_offsets_(problem.num_ops() + 1),
       position_(problem.num_ops()),
       by_finish_(problem.num_ops()) {
-  constexpr std::int64_t kMany = std::int64_t{1} << 30;  // enough for rounding not to matter [B]
+  constexpr std::int64_t kMany = std::int64_t{1} << 30;  // makes rounding negligible [B]
   const Cluster& cluster = problem.cluster();
   for (int from = 0; from < cluster.num_devices(); ++from) {
     for (int to = 0; to < cluster.num_devices(); ++to) {
@@ -69,7 +69,7 @@ void ScheduleFacts::Set(const Placement& placement, const Outcome& outcome) {
 }
 
 void ScheduleFacts::SetSlacks(const Outcome& outcome) {
-  // A reader finishes no earlier than what it reads, and comes later in topological order.
+  // A reader does not finish before its producers, and it comes later in topological order.
   std::ranges::sort(by_finish_, std::greater(), [&](int v) {
     return std::tuple(outcome.finish[v], outcome.start[v], position_[v]);
   });

@@ -1,13 +1,13 @@
 #pragma once
 
-// What the schedule of one step tells of every group and device, as shares of the step time: when a
-// group runs, how late it could, how much of it the step waits for, how long its ops wait for their
-// device. Estimates for choosing what to try, never for what is reported: a message takes its
-// route's time when alone on it.
+// Properties of every group and device in the schedule of one step, as shares of the step time:
+// when a group runs, how late it could run, its time on the critical path, and the waiting time of
+// its ops. They are estimates for choosing moves and are not reported as results: the time of a
+// message is that of its route without other traffic.
 //
-// Slack of an op, as in critical path analysis but on the schedule as it was: how much later it
-// could finish without the step ending later, if every op kept its device and, on devices of one
-// slot, its place in the order there.
+// The slack of an op is, as in critical path analysis, how much later it could finish without a
+// later end of the step. It is computed on the actual schedule: every op keeps its device and, on
+// devices of one slot, its place in the order there.
 
 #include <vector>
 
@@ -17,10 +17,10 @@
 
 namespace emplace {
 
-/// Shares of the step time.
+/// Properties of a group, as shares of the step time.
 struct GroupFacts {
   double start = 1, end = 0;  ///< of its first and last op
-  double slack = 1;           ///< the least of its ops that take time
+  double slack = 1;           ///< least slack of its ops that take time
   double critical = 0;        ///< time of its ops with a slack below kCriticalSlack
   double wait = 0;            ///< sum over its ops of the time from their inputs to their start
 };
@@ -38,7 +38,8 @@ class ScheduleFacts {
   /// @param problem  outlives this
   explicit ScheduleFacts(const Problem& problem);
 
-  /// @param outcome  of the placement, with op_times. Without them (an objective that has no
+  /// Computes all properties of a placement.
+  /// @param outcome  of the placement, with op_times. Without times (an objective without a
   ///   timeline) groups have a slack of 1 and no times.
   void Set(const Placement& placement, const Outcome& outcome);
 
@@ -46,14 +47,14 @@ class ScheduleFacts {
   double step_time() const { return step_time_; }  ///< at least 1 [ns]
   const GroupFacts& group(int g) const { return group_[g]; }
   const DeviceFacts& device(int d) const { return device_[d]; }
-  /// How much of an interval a device is at work. @param from, to  shares of the step time
-  /// @return share of the step time
+  /// Returns the time in which a device works within an interval, as a share of the step time.
+  /// @param from, to  shares of the step time
   double Busy(int device, double from, double to) const;
-  /// A message's time when alone on its route, 0 within a device. [ns]
+  /// Returns the time of a message on its route without other traffic [ns], 0 within a device.
   double TransferTime(int from, int to, double bytes) const;
 
  private:
-  static constexpr int kBins = 128;  // of the step, in which a device's work is kept
+  static constexpr int kBins = 128;  // intervals of the step for which a device's work is stored
   struct Output {
     int op;
     double bytes;
@@ -70,14 +71,14 @@ class ScheduleFacts {
   const Problem& problem_;
   std::vector<Route> route_;         // [num_devices, num_devices]
   std::vector<int> output_offsets_;  // [num_ops + 1]
-  std::vector<Output> outputs_;      // what each op sends to whom
+  std::vector<Output> outputs_;      // readers of each op's outputs
   std::vector<int> position_;        // [num_ops] in topological order
   Placement placement_;
   double step_time_ = 1;
   std::vector<GroupFacts> group_;
   std::vector<DeviceFacts> device_;
-  std::vector<double> work_;            // [num_devices, kBins + 1] bins of work before a bin's end
-  std::vector<int> by_finish_;          // [num_ops] last first
+  std::vector<double> work_;            // [num_devices, kBins + 1] cumulative work up to each bin
+  std::vector<int> by_finish_;          // [num_ops] in order of descending finish
   std::vector<double> latest_, ready_;  // [num_ops] [ns]
 };
 
