@@ -12,7 +12,7 @@ namespace {
 constexpr int kGreedyWindow = 4, kExactWindow = 8, kExactBatches = 4;
 constexpr double kReaction = 0.1, kLeastWeight = 0.05;
 
-// Ways to search: each kind of window with each of these, and at last proposals.
+// Ways to search: each kind of window with each of these repairs, and moves as the last one.
 enum Repair { kTogether, kList, kGreedy, kExact };
 constexpr int kNumRepairs = 4;
 constexpr int kNumWays = kNumWindowKinds * kNumRepairs + 1;
@@ -47,7 +47,7 @@ void LargeNeighborhoodAgent::EvaluateAndCombine(Evaluator& evaluator) {
   const Neighbors neighbors = batch_.moves().Of(current().placement);
   combined_.moves().Clear();
   for (std::size_t count = 2;; count = std::min(2 * count, better.size())) {
-    // Of two that move a group the better one counts.
+    // If two candidates move the same group, the move of the better one counts.
     for (std::size_t i = count; i > 0; --i) {
       for (const Move move : neighbors.of(better[i - 1])) {
         combined_.moves().Add(move.group, move.device);
@@ -113,7 +113,7 @@ void LargeNeighborhoodAgent::Greedy(WindowKind kind, Evaluator& evaluator) {
 
 void LargeNeighborhoodAgent::Exact(WindowKind kind, Evaluator& evaluator) {
   const Window& window = windows_.DrawWindow(kind, kExactWindow, rng());
-  // The first groups of the window with at most that many placements.
+  // Frees as many of the window's first groups as have at most `most` placements.
   const std::int64_t most = std::int64_t(kExactBatches) * config_.batch;
   std::int64_t count = 1;
   std::size_t free = 0;

@@ -2,35 +2,41 @@
 
 // Adaptive large neighbourhood search.
 //
-// A step looks at the schedule of the current placement (schedule_view.h) and then makes `rounds`
-// rounds. A round frees a window of groups (windows.h) and finds them places; how both are done is
-// drawn by weights. A window has 2^U groups, U uniform up to the largest size.
+// A step computes the schedule of the current placement (schedule_view.h) and then makes `rounds`
+// rounds. A round frees a window of groups (windows.h) and places the groups again. The kind of
+// window and the way to place it are drawn by weights. A window has 2^U groups, with U uniform up
+// to the largest size.
 //
-// - together: `batch` windows of up to half of all groups; of each, all that may run there go to
-//   one device: the idle one, that of a random neighbour or any other;
-// - list: `batch` windows of up to `window` groups, each placed by list scheduling within the rest:
-//   by their starts, each where it would finish first (by the estimates of schedule_view.h), or
-//   with probability 1/4 on another device;
-// - moves: `batch` proposals of common/moves.h, without a window;
-// - greedy: one window of up to 4 groups, first put anywhere; then, as long as that helps, the
-//   group and device of the window that help most, all of them evaluated;
-// - exact: one window of so few groups that they have at most 4 * batch placements, all evaluated.
+// - together: `batch` windows of up to half of all groups. All groups of a window that may run
+//   there go to one device: the idle one, that of a random neighbour, or any other.
+// - list: `batch` windows of up to `window` groups, each placed by list scheduling among the other
+//   groups. In the order of their starts, the groups go to the device where they would finish first
+//   (by the estimates of schedule_view.h), or with probability 1/4 to another device.
+// - moves: `batch` proposals of agents/shared/moves.h, without a window.
+// - greedy: one window of up to 4 groups. All of them get random devices. Then the best change of
+//   one group's device, found by evaluation of all such changes, is made for as long as it
+//   improves.
+// - exact: one window with so few groups that they have at most 4 * batch placements, which are all
+//   evaluated.
 //
-// Of those evaluated the best is what the round finds. Of a batch, the best two, four, ... and all
-// of the candidates that are better than the current placement are also tried together.
+// The result of a round is the best evaluated placement. From a batch, the candidates that are
+// better than the current placement are also combined: the best two, the best four, ... and all of
+// them are evaluated.
 //
-// Acceptance (record-to-record travel): what a round finds becomes the current placement if it
-// lacks no more memory than the best so far and is slower by at most threshold * (1 - p), p the
-// share of the cycle that has passed. The first cycle has `cycle` evaluations, each further one
-// twice as many, and begins at the best placement.
+// Acceptance (record-to-record travel): the result of a round becomes the current placement if it
+// lacks no more memory than the best so far and is slower by at most threshold * (1 - p), with p
+// the elapsed share of the cycle. The first cycle has `cycle` evaluations; each further cycle has
+// twice as many as the previous one and begins at the best placement.
 //
 // Weights: a way to search is drawn in proportion to (0.05 + g / (largest g of all)) / n, so that
-// evaluations go where they gain most. g, at first 0, and n, at first 1, become (1 - r) g + r ln(T
-// / T') / e and (1 - r) n + r e behind a round of e batches that finds a step time T' below T, that
-// of the current placement (1 instead of the logarithm where less memory is missing, 0 where
-// nothing is better); r = 0.1.
+// the ways that gain most get most evaluations. g is 0 and n is 1 at first. After a round of e
+// batches, from step time T of the current placement to T',
 //
-// Ends only when no group has a choice; otherwise the budget ends it.
+//  g <- (1 - r) g + r ln(T / T') / e,     n <- (1 - r) n + r e,     r = 0.1
+//
+// The logarithm is replaced by 1 if less memory is missing, and by 0 if nothing is better.
+//
+// The agent ends by itself only if no group has a choice; otherwise the budget ends it.
 //
 // References: P. Shaw, Using Constraint Programming and Local Search Methods to Solve Vehicle
 // Routing Problems, CP 1998; S. Ropke, D. Pisinger, An Adaptive Large Neighborhood Search
@@ -84,15 +90,15 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
 
   void Round(Evaluator& evaluator);
   int DrawWay();
-  // Ways to search: each ends with the best that it found in found_.
+  // Ways to search: each puts its best placement into found_.
   void Together(WindowKind kind, Evaluator& evaluator);
   void List(WindowKind kind, Evaluator& evaluator);
   void Greedy(WindowKind kind, Evaluator& evaluator);
   void Exact(WindowKind kind, Evaluator& evaluator);
   void Moves(Evaluator& evaluator);
 
-  /// Evaluates the neighbours of the current placement in batch_, then those better than it
-  /// together; puts the best into found_.
+  /// Evaluates the neighbours of the current placement in batch_, then combinations of those that
+  /// are better than it. Puts the best placement into found_.
   void EvaluateAndCombine(Evaluator& evaluator);
   /// Evaluates the neighbours of `base` in batch_, and puts the best of them into found_.
   void EvaluateBatch(const Placement& base, Evaluator& evaluator);
@@ -101,7 +107,7 @@ class LargeNeighborhoodAgent final : public ImprovementAgent {
   MoveProposer proposer_;
   WindowProposer windows_;
   std::vector<double> gains_, batches_;  // of the ways to search
-  std::int64_t cycle_, used_ = 0;        // evaluations: of this cycle, and so far in it
+  std::int64_t cycle_, used_ = 0;        // evaluations of this cycle, and those already made in it
   // Of one round.
   NeighborBatch batch_, combined_;
   ScoredPlacement found_;

@@ -59,8 +59,8 @@ void ScheduleView::FindCritical(const Placement& placement) {
   std::vector<char> seen(problem_.num_groups(), 0);
   const auto device_of = [&](int op) { return placement.device[problem_.grouping().group_of(op)]; };
   int v = static_cast<int>(std::ranges::max_element(finish_) - finish_.begin());
-  // Ends: an op before v on the device starts earlier; a predecessor starts no later and comes
-  // earlier in topological order.
+  // The loop ends: the previous op on the device starts earlier than v, and a predecessor starts no
+  // later and comes earlier in topological order.
   while (v >= 0) {
     const int group = problem_.grouping().group_of(v);
     if (!seen[group] && !std::has_single_bit(problem_.allowed_devices(group))) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// What the schedule of one step tells about where a placement can be made better: what the step
-// waits for, and where devices are idle. Estimates for choosing what to try, never for what is
-// reported: a device counts as one slot, and a message takes its route's time when alone on it.
+// Finds the parts of one step's schedule where a placement may be improved: the critical chain of
+// ops and the idle times of devices. These are estimates for choosing changes and are not reported
+// as results: a device counts as one slot, and the time of a message is that of its route without
+// other traffic.
 
 #include <cstdint>
 #include <span>
@@ -20,32 +21,33 @@ class ScheduleView {
   /// @param problem  outlives this
   explicit ScheduleView(const Problem& problem);
 
-  /// @param outcome  of the placement, with op_times; without times (an objective that has no
-  ///   timeline) there is nothing critical, idle or started
+  /// Computes the view of a placement.
+  /// @param outcome  of the placement, with op_times. Without times (an objective without a
+  ///   timeline) nothing is critical, idle or started.
   void Set(const Placement& placement, const Outcome& outcome);
 
-  /// The groups with a choice among those of a longest chain that ends with the last op: each op
-  /// waits for the one before it, since it reads from it or since its device was at work on it.
-  /// From the end to the beginning, no group twice.
+  /// Returns the groups with a choice on a longest chain of ops that ends with the last op, from the
+  /// end to the beginning, no group twice. Each op of the chain waits for the one before it: it
+  /// reads an output of that op, or its device was busy with that op.
   std::span<const int> critical() const { return critical_; }
 
   struct Idle {
     int device;
     Nanos start, end;  ///< [ns]
   };
-  /// An interval in which a device does nothing, drawn in proportion to what it could do meanwhile:
-  /// its length times the device's speed (DeviceSpeeds()).
-  /// @pre any_idle()
+  /// Draws an interval in which a device is idle, in proportion to the possible work: its length
+  /// times the device's speed (DeviceSpeeds()). @pre any_idle()
   Idle DrawIdle(Rng& rng) const;
   bool any_idle() const { return !idle_.empty(); }
 
-  /// Ops that cost anything, by start.
+  /// Returns the ops with a duration above 0, by start.
   std::span<const int> by_start() const { return by_start_; }
   /// [num_ops] [ns]
   std::span<const Nanos> start() const { return start_; }
   std::span<const Nanos> finish() const { return finish_; }
 
-  /// When a device has done what it is doing at `time`, not counting the ops of some groups. [ns]
+  /// Returns when a device has finished its op at `time`, or `time` if it is idle or if the op is
+  /// in an ignored group [ns].
   /// @param ignored  [num_groups]
   Nanos FreeFrom(int device, Nanos time, const std::vector<char>& ignored) const;
 
@@ -59,11 +61,11 @@ class ScheduleView {
   std::vector<double> speed_;  // [num_devices]
   std::vector<Nanos> start_, finish_;
   std::vector<int> by_start_;
-  std::vector<int> before_;                  // [num_ops] op that the device did before, or -1
-  std::vector<std::vector<int>> on_device_;  // [num_devices] ops that cost anything, by start
+  std::vector<int> before_;                  // [num_ops] previous op on the device, or -1
+  std::vector<std::vector<int>> on_device_;  // [num_devices] ops with a duration above 0, by start
   std::vector<int> critical_;
   std::vector<Idle> idle_;
-  std::vector<double> idle_until_;  // sums of what could be done
+  std::vector<double> idle_until_;  // cumulative possible work
 };
 
 }  // namespace emplace

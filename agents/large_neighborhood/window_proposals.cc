@@ -61,7 +61,7 @@ void WindowProposer::BeginLists(const Placement& base) {
   finish_.assign(view_.finish().begin(), view_.finish().end());
 }
 
-// Each group of the window is placed for its first op that costs anything.
+// The first op with a duration decides on the device of its group.
 bool WindowProposer::ProposeList(WindowKind kind, double largest, Rng& rng, MoveLists& lists) {
   DrawWindow(kind, largest, rng);
   const Grouping& grouping = problem_.grouping();
@@ -83,7 +83,7 @@ bool WindowProposer::ProposeList(WindowKind kind, double largest, Rng& rng, Move
   }
   std::ranges::sort(tasks, {}, [](const Task& task) { return std::pair(task.start, task.op); });
   bool any = false;
-  std::vector<Nanos> free(problem_.num_devices(), 0);  // behind the window's ops
+  std::vector<Nanos> free(problem_.num_devices(), 0);  // end of the window's ops placed so far
   for (const auto& [old_start, op] : tasks) {
     const int group = grouping.group_of(op);
     int best = -1;

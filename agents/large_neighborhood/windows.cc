@@ -6,7 +6,7 @@
 namespace emplace {
 namespace {
 
-// How much farther than the size of a window to look for groups.
+// Most groups or ops to examine per group of the requested size.
 constexpr int kLooks = 8;
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which groups a large neighbourhood frees.
+// Draws the window of groups that a large neighbourhood frees.
 
 #include <array>
 #include <string_view>
@@ -16,7 +16,7 @@ enum class WindowKind {
   kCritical,  ///< a run of the groups of the critical chain
   kRun,       ///< a run in topological order
   kNear,      ///< grown from a random group along random edges
-  kIdle,      ///< what runs elsewhere from a time on at which a device is idle
+  kIdle,      ///< groups that start after a time at which a device is idle and may run there
 };
 inline constexpr int kNumWindowKinds = 4;
 
@@ -30,8 +30,8 @@ class WindowDrawer {
   /// @param problem  some group has a choice; outlives this
   explicit WindowDrawer(const Problem& problem);
 
-  /// Draws a window of at most `size` groups; it has fewer where fewer of its kind are found, and
-  /// is a run where there are none.
+  /// Draws a window of at most `size` groups. It is smaller if fewer groups of its kind are found,
+  /// and a run if there are none.
   void Draw(WindowKind kind, int size, const ScheduleView& view, Rng& rng, Window& window);
 
  private:
@@ -42,7 +42,7 @@ class WindowDrawer {
 
   const Problem& problem_;
   std::vector<int> movable_;  // groups with a choice, in group_order
-  std::vector<char> in_;      // [num_groups] of the window at hand
+  std::vector<char> in_;      // [num_groups] 1 if in the current window
 };
 
 }  // namespace emplace
