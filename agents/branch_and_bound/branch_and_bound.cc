@@ -15,10 +15,10 @@ namespace emplace {
 namespace {
 
 constexpr int kMovesAtOnce = 32;
-constexpr std::int64_t kBoundsRemembered = 1024;  // at a level, before older ones count less
-constexpr double kWhole = 1024;  // in units of which it is told what share of a node is cut
-constexpr std::int64_t kBoundsTried = 64;  // of which one is computed where they are not worth it
-// 2^devices entries per device, and a bit per pair.
+constexpr std::int64_t kBoundsRemembered = 1024;  // a level's counts are halved after so many
+constexpr double kWhole = 1024;                   // unit of Level::cut: all placements below a node
+constexpr std::int64_t kBoundsTried = 64;  // one in so many is computed where bounds do not pay
+// The table pairs_ has 2^devices entries per device, and a bit per pair of devices.
 constexpr int kMostOrderedDevices = 11;
 constexpr std::size_t kMostSymmetries = 50'000, kMostOrderedSymmetries = 256;
 
@@ -26,7 +26,7 @@ std::uint64_t Bit(int d) {
   return std::uint64_t{1} << d;
 }
 
-// Of devices a < b.
+// Returns the bit of a pair of devices a < b.
 std::uint64_t PairBit(int a, int b) {
   return Bit(b * (b - 1) / 2 + a);
 }
@@ -189,7 +189,7 @@ bool BranchAndBoundAgent::Bound(std::size_t depth, Score& bound) {
       ++level.left_out % kBoundsTried != 0) {
     return true;
   }
-  // Where nothing fits yet, a placement that takes longer may be better.
+  // If nothing fits yet, a placement that takes longer may be better.
   const Nanos target = best_score_.deficit == 0 ? best_score_.step_time - 1 : kMaxNanos;
   bound.step_time = std::max(bound.step_time, TimeBound(target));
   const bool keep = bound < best_score_;
@@ -209,7 +209,7 @@ std::uint64_t BranchAndBoundAgent::Choices(std::size_t depth, std::uint64_t used
   if (symmetries_.size() == 1) return allowed;
   const auto [place, added] = representatives_.try_emplace(used, 0);
   if (added) {
-    std::uint64_t others = 0;  // devices that are the image of a lesser one
+    std::uint64_t others = 0;  // devices that are the image of a device with a lower index
     for (const DevicePermutation& image : symmetries_) {
       bool stays = true;
       for (std::uint64_t rest = used; rest; rest &= rest - 1) {
@@ -238,7 +238,7 @@ void BranchAndBoundAgent::Divide(const Node& node) {
     return;
   }
   Node above{bound, node.device};
-  for (; std::has_single_bit(masks_[order_[depth]]); ++depth) {  // no choice, no node
+  for (; std::has_single_bit(masks_[order_[depth]]); ++depth) {  // a single device makes no node
     if (Choices(depth, used) == 0) return;
     const int d = std::countr_zero(masks_[order_[depth]]);
     Fix(depth, d);

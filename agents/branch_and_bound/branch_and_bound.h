@@ -1,35 +1,39 @@
 #pragma once
 
-// Branch and bound: the best of all placements, with a proof, for problems of few groups; as long
-// as it runs, the best so far and a lower bound that rises.
+// Branch and bound: finds the best of all placements, with a proof, for problems with few groups.
+// While it runs, it has the best placement so far and a rising lower bound.
 //
-// It begins with the placements named by `start`, and with a hill climb of `climb` evaluations from
-// the best of them (common/moves.h, 32 moves at a time). Then it searches a tree: a node fixes the
-// devices of the first groups in Problem::group_order(), a child those of one more. A node is left
-// out if nothing below it can be better than the best known (Better() of
-// framework/search/evaluator.h). Its bounds are those of the node above, raised by
+// The search begins with the placements named by `start` and with a hill climb of `climb`
+// evaluations from the best of them (agents/shared/moves.h, 32 moves at a time). Then it searches a
+// tree. A node fixes the devices of the first groups in Problem::group_order(), and its children
+// also fix the device of the next group. A node is pruned if no placement below it can be better
+// than the best known one (Better() of framework/search/evaluator.h). Its bounds are those of its
+// parent, raised by
 //
-//   time      PartialBound (framework/bounds/partial_bound.h), for the period PartialLoad
-//             (partial_load.h): the other groups may have any device. Once a placement that fits is
-//             known, PartialBound also takes those devices from groups with which nothing is better
-//   deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
-//             others beyond all that is left
+//  time      PartialBound (framework/bounds/partial_bound.h), or PartialLoad (partial_load.h) for
+//            the period; the other groups may have any device. Once a placement that fits is known,
+//            PartialBound also removes the devices of a group with which no placement is better
+//  deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
+//            other groups beyond all memory that is left
 //
-// Bounds on the time are computed when a node's turn comes, where they pay: at a depth at which the
-// placements below it, times the share of them that bounds ruled out lately, are at least
-// `bound_cost`, as if bounds took as long as so many evaluations; elsewhere for the first 64 nodes
-// and one of 64. The node of least bounds is next; once `most_open` wait, the deepest, so that they
-// become no more. Of a node with at most `bound_cost` placements below, all are evaluated, in
-// batches of `batch`, but for those that loads of devices and resident bytes rule out.
+// Time bounds are computed when a node is taken from the queue, at depths where they pay: the
+// number of placements below the node, times the share of them that bounds have recently ruled out,
+// is at least `bound_cost`. This setting is the time of a node's bounds, in evaluations. At other
+// depths bounds are computed for the first 64 nodes and then for one node in 64. The next node is
+// the one with the least bounds. Once `most_open` nodes wait, the search takes the deepest node
+// instead, so that the queue stops growing. If a node has at most `bound_cost` placements below it,
+// all of them are evaluated, in batches of `batch`, except those that device loads and resident
+// bytes rule out.
 //
-// Symmetric devices (framework/cluster/symmetry.h): of nodes that a symmetry maps onto one another
-// one is kept. Where the order of destinations may matter for a placement, so that its images may
-// have other step times, one image of each order is evaluated with it. So what is proved holds for
-// every semantics of the simulator, to the nanosecond. In clusters of more than 11 devices where
-// the order may matter, symmetries are not used.
+// Symmetric devices (framework/cluster/symmetry.h): only one of the nodes that a symmetry maps onto
+// one another is kept. The order of a message's destinations may matter, so that the images of a
+// placement have different step times. In that case one image for each order is evaluated with the
+// placement. The proof therefore holds for every semantics of the simulator, to the nanosecond.
+// Symmetries are not used in clusters of more than 11 devices where the order may matter.
 //
-// Finished when no node is left: the best placement found is then the best there is. The nodes grow
-// exponentially with the groups. Deterministic, whatever the seed.
+// The search is finished when no node is left. The best placement found is then the optimum. The
+// number of nodes grows exponentially with the number of groups. The result does not depend on the
+// seed.
 //
 // Reference: A. H. Land, A. G. Doig, An Automatic Method of Solving Discrete Programming Problems,
 // Econometrica 28 (1960).
@@ -81,15 +85,15 @@ class BranchAndBoundAgent final : public Agent {
   using Config = BranchAndBoundConfig;
   /// @throws SettingError for an unknown start
   BranchAndBoundAgent(const AgentContext& context, const Config& config);
-  /// The starts; or 32 moves of the climb; or about `batch` placements of the tree.
+  /// Evaluates the starts, or 32 moves of the climb, or about `batch` placements of the tree.
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return started_ && open_.empty() && dive_.empty(); }
-  /// Once a placement that fits is known: of all that fit. Before, the root's bound, which holds
-  /// for all. [ns]
+  /// Returns a lower bound on the time of all placements that fit, once such a placement is known.
+  /// Before, returns the root's bound, which holds for all placements. [ns]
   Nanos bound() const override { return bound_; }
   void VisitState(StateVisitor& v) override;
 
-  /// Nodes looked at, and how often bounds on the time were computed.
+  /// Number of visited nodes, and of computed time bounds.
   std::int64_t num_nodes() const { return num_nodes_; }
   std::int64_t num_bounds() const { return num_bounds_; }
 
@@ -98,10 +102,10 @@ class BranchAndBoundAgent final : public Agent {
     Score bound;
     std::vector<DeviceIndex> device;  // of the first groups in order_
   };
-  /// What bounds at a depth have been good for.
+  /// Effect of the bounds at one depth.
   struct Level {
     std::int64_t computed = 0, left_out = 0;
-    std::int64_t cut = 0;  // in 1/1024 of the placements below a node
+    std::int64_t cut = 0;  // sum of the shares cut of nodes' placements, in 1/1024
   };
   static bool Later(const Node& a, const Node& b);
 
@@ -111,14 +115,16 @@ class BranchAndBoundAgent final : public Agent {
   void Search(Evaluator& evaluator);
   Node Take();
   void Put(Node node);
-  /// Bounds the time of the placements within masks_, in which the first `depth` groups are where
-  /// device_ says, and takes devices from masks_, if at this depth that is worth its time.
-  /// @param bound  known so far; raised
-  /// @return whether some may be better than the best
+  /// Computes a bound on the time of the placements within masks_ in which the first `depth` groups
+  /// have their devices in device_, and removes devices from masks_. Does nothing where bounds do
+  /// not pay.
+  /// @param bound  known so far; raised if the new bound is larger
+  /// @return false if none of the placements is better than the best
   bool Bound(std::size_t depth, Score& bound);
-  /// @param target  of the steps that take at most that [ns]
+  /// Computes the time bound of the placements within masks_.
+  /// @param target  only placements with a step time of at most this count [ns]
   Nanos TimeBound(Nanos target);
-  /// How many there are within masks_ for the groups from a depth on.
+  /// Returns the number of placements within masks_ for the groups from a depth on.
   double Placements(std::size_t depth) const;
   /// Returns the binary logarithm of Placements().
   double LogPlacements(std::size_t depth) const;
@@ -129,23 +135,24 @@ class BranchAndBoundAgent final : public Agent {
   void Divide(const Node& node);
   void Complete(std::size_t depth, std::uint64_t used);
   void AddRows();
-  /// Forgets nodes that cannot hold anything better, and notes the bound that the others prove.
+  /// Removes nodes that cannot have a better placement and updates bound_ from the others.
   void Prune();
 
   std::shared_ptr<const Problem> problem_;
   Interrupt interrupt_;  // ends the construction of starts
   Config config_;
   MoveProposer proposer_;
-  std::optional<PartialBound> step_bound_;  // which of the two there is, the objective decides
+  std::optional<PartialBound> step_bound_;  // the objective decides which of the two is set
   std::optional<PartialLoad> load_bound_;
   std::vector<int> order_;                   // of the groups
-  std::vector<std::int64_t> rest_resident_;  // [num_groups + 1] from a depth on [B]
-  // Symmetries, and for each which pairs of devices it turns round.
+  std::vector<std::int64_t> rest_resident_;  // [num_groups + 1] sum from a depth on [B]
+  // Symmetries, and the pairs of devices whose order each of them reverses.
   std::vector<DevicePermutation> symmetries_;
   std::vector<std::uint64_t> turned_;
   std::unordered_map<std::uint64_t, std::uint64_t> representatives_;  // by devices used
-  std::vector<GroupItem> forks_;  // items of two destinations or more
-  // [num_devices, 2^num_devices] pairs of devices in a set of destinations whose order matters
+  std::vector<GroupItem> forks_;  // items with two or more destinations
+  // [num_devices, 2^num_devices] pairs of devices, within a set of destinations, whose order
+  // matters.
   std::vector<std::uint64_t> pairs_;
   std::unordered_map<std::uint64_t, std::vector<int>> images_;  // symmetries to evaluate, by pairs
 
@@ -168,7 +175,7 @@ class BranchAndBoundAgent final : public Agent {
   std::vector<Nanos> step_time_;        // [num_rows]
   std::vector<std::int64_t> deficit_;   // [num_rows]
   MoveLists moves_;
-  Nanos node_bound_ = 0;  // of the node whose subtree is completed
+  Nanos node_bound_ = 0;  // time bound of the node whose subtree is completed [ns]
 };
 
 }  // namespace emplace

@@ -1,15 +1,17 @@
 #pragma once
 
-// A lower bound on the period of all placements that put every group on one of some devices: what
-// branch and bound prunes with when the objective is the period (simulator/README.md, "The second
+// A lower bound on the period of all placements that put every group on one of some devices. Branch
+// and bound prunes with it if the objective is the period (simulator/README.md, "The second
 // objective: pipelined steps"). It is the larger of
 //
-//   fixed   the largest load of a device, counting only the ops of groups that have one device left
-//           and the items that go from one such group to another
-//   work    cost of all groups, each where it costs least of what it may have, over all devices
+//  fixed   the largest load of a device, counting only the ops of groups that have one device left
+//          and the items that go from one such group to another
+//  work    the cost of all groups, each on its cheapest remaining device, divided by the number of
+//          devices
 //
-// Valid because a group more on a device only adds to loads: its ops, items into its device, and
-// destinations among which an item's dearest is counted.
+// It is valid because a further group on a device only adds to loads: its ops, the items into its
+// device, and further destinations of an item. Of the destinations of an item, the sender counts
+// the most expensive one.
 
 #include <cstdint>
 #include <span>
@@ -20,15 +22,15 @@
 
 namespace emplace {
 
-/// What crosses if its makers and readers are on different devices: a tensor, or the control item
-/// of an op.
+/// An item that is transferred if its makers and readers are on different devices: a tensor, or the
+/// control item of an op.
 struct GroupItem {
   int maker = 0;             ///< group of the op that makes it
   std::int64_t bytes = 0;    ///< [B]
-  std::vector<int> readers;  ///< other groups that await it, ascending
+  std::vector<int> readers;  ///< other groups that wait for it, ascending
 };
 
-/// Every item that some group other than its maker awaits, in the order of ops.
+/// Returns all items for which a group other than the maker waits, in the order of ops.
 std::vector<GroupItem> GroupItems(const Problem& problem);
 
 class PartialLoad {
@@ -36,8 +38,9 @@ class PartialLoad {
   /// @param problem  outlives this
   explicit PartialLoad(const Problem& problem);
 
-  /// @param masks  [num_groups] devices that each group may have: a part of allowed_devices(), not
-  ///   0
+  /// Computes the bound.
+  /// @param masks  [num_groups] devices that each group may have: a non-empty part of
+  ///   allowed_devices()
   /// @return no placement within the masks has a shorter period [ns]
   Nanos operator()(std::span<const std::uint64_t> masks);
 
