@@ -10,11 +10,12 @@
 // than the best known one (Better() of framework/search/evaluator.h). Its bounds are those of its
 // parent, raised by
 //
-//  time      PartialBound (framework/bounds/partial_bound.h), or PartialLoad (partial_load.h) for
-//            the period; the other groups may have any device. Once a placement that fits is known,
-//            PartialBound also removes the devices of a group with which no placement is better
-//  deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
-//            other groups beyond all memory that is left
+//   time      PartialBound (framework/bounds/partial_bound.h), or PartialLoad (partial_load.h) for
+//             the period; the other groups may have any device. Once a placement that fits is
+//             known, PartialBound also removes the devices of a group with which no placement is
+//             better
+//   deficit   resident bytes of the fixed groups beyond each device's memory, plus those of the
+//             other groups beyond all memory that is left
 //
 // Time bounds are computed when a node is taken from the queue, at depths where they pay: the
 // number of placements below the node, times the share of them that bounds have recently ruled out,

@@ -4,10 +4,10 @@
 // and bound prunes with it if the objective is the period (simulator/README.md, "The second
 // objective: pipelined steps"). It is the larger of
 //
-//  fixed   the largest load of a device, counting only the ops of groups that have one device left
-//          and the items that go from one such group to another
-//  work    the cost of all groups, each on its cheapest remaining device, divided by the number of
-//          devices
+//   fixed   the largest load of a device, counting only the ops of groups that have one device left
+//           and the items that go from one such group to another
+//   work    the cost of all groups, each on its cheapest remaining device, divided by the number of
+//           devices
 //
 // It is valid because a further group on a device only adds to loads: its ops, the items into its
 // device, and further destinations of an item. Of the destinations of an item, the sender counts
@@ -41,7 +41,7 @@ class PartialLoad {
   /// Computes the bound.
   /// @param masks  [num_groups] devices that each group may have: a non-empty part of
   ///   allowed_devices()
-  /// @return no placement within the masks has a shorter period [ns]
+  /// @return lower bound [ns]: no placement within the masks has a shorter period
   Nanos operator()(std::span<const std::uint64_t> masks);
 
  private:

@@ -20,9 +20,9 @@
 //
 // After `patience` evaluations without a better placement, or about six times the number of
 // single-group moves if that is less, the search continues from a perturbation of the best
-// placement, as in hill_climb. `batches: n` ends it after n batches (zero-shot); with -1 the budget
-// ends it. The starts are evaluated as well, so the result is never worse than the best of them;
-// the start `single` is a single device.
+// placement, as in hill_climb. The agent ends after n batches with `batches: n` (zero-shot), and at
+// the end of the budget with -1. The starts are evaluated as well, so the result is never worse
+// than the best of them; the start `single` is a single device.
 //
 // With `learn` a step of policy gradient on the current problem follows each batch. Let r_i be the
 // gain of edit i: the share of the step time that it saves. Its advantage A_i is the value of

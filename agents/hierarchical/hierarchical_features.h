@@ -5,8 +5,8 @@
 // A unit is a group of the problem's own grouping, after co-location: its ops are placed together.
 // The published inputs (ICLR 2018) of the grouper are the type of the op, the shapes of its outputs
 // and the topological indices of its neighbours; those of the placer are counts of types, summed
-// output shapes and the adjacency of groups. The paper does not say how they are scaled; all
-// scalings here are our own. Costs, bytes and positions are additions of ours, each with a setting.
+// output shapes and the adjacency of groups. Their scaling in the paper is not known; all scalings
+// here are our own. Costs, bytes and positions are additions of ours, each with a setting.
 
 #include <cstdint>
 #include <span>
@@ -78,12 +78,12 @@ struct GroupSequence {
 };
 
 /// Returns the sequence of a grouping. The columns of `input`, in this order:
-///  - shares of the group's ops by kind
-///  - sums of the output shapes over its units (paddings count 0)
-///  - adjacency to all groups by id: 1 where a unit of the group reads an output of a unit of the
-///    other group; 1 for the group itself, which identifies the group
-///  - as selected by `config`: sums of the costs on each device (of the units allowed there) and of
-///    the bytes; the mean position and the root mean square distance from it
+/// - shares of the group's ops by kind
+/// - sums of the output shapes over its units (paddings count 0)
+/// - adjacency to all groups by id: 1 where a unit of the group reads an output of a unit of the
+///   other group; 1 for the group itself, which identifies the group
+/// - as selected by `config`: sums of the costs on each device (of the units allowed there) and of
+///   the bytes; the mean position and the root mean square distance from it
 /// Each column of sums is divided by its mean over the groups that have units.
 /// @param group_of_unit  [num_units] in [0, num_groups)
 /// @param by_position  order by mean position (not in the paper), the first id of equals first;

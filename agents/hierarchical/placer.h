@@ -46,7 +46,7 @@ class Placer {
  public:
   /// Adds "placer.*" to `parameters`.
   /// @param input_width  of GroupSequence::input
-  /// @param key  of the settings within the agent's, for messages: "placer"
+  /// @param key  prefix of these settings among the agent's, for messages: "placer"
   /// @throws SettingError
   Placer(const PlacerConfig& config,
          int input_width,

@@ -32,7 +32,7 @@
 // the ways that gain most get most evaluations. g is 0 and n is 1 at first. After a round of e
 // batches, from step time T of the current placement to T',
 //
-//  g <- (1 - r) g + r ln(T / T') / e,     n <- (1 - r) n + r e,     r = 0.1
+//   g <- (1 - r) g + r ln(T / T') / e,     n <- (1 - r) n + r e,     r = 0.1
 //
 // The logarithm is replaced by 1 if less memory is missing, and by 0 if nothing is better.
 //

@@ -26,8 +26,8 @@ class ScheduleView {
   ///   timeline) nothing is critical, idle or started.
   void Set(const Placement& placement, const Outcome& outcome);
 
-  /// Returns the groups with a choice on a longest chain of ops that ends with the last op, from the
-  /// end to the beginning, no group twice. Each op of the chain waits for the one before it: it
+  /// Returns the groups with a choice on a longest chain of ops that ends with the last op, from
+  /// the end to the beginning, no group twice. Each op of the chain waits for the one before it: it
   /// reads an output of that op, or its device was busy with that op.
   std::span<const int> critical() const { return critical_; }
 

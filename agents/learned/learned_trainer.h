@@ -7,8 +7,8 @@
 // begins with groups that were merged 0 to `merged` times (agents/multilevel/levels.h), each number
 // with equal probability, so that the network sees the moves of all levels. An update
 //
-// - lets each search make `growth` times the evaluations that it has made, at least 64. A search
-//   restarts after `most_evaluations`, so that samples come from early and from late placements;
+// - lets each search make `growth` times as many evaluations as it has already made, at least 64. A
+//   search restarts after `most_evaluations`: samples come from early and from late placements;
 // - draws `samples` moves from the current placement of each search and evaluates them;
 // - passes once through all samples of all problems in random order. Each step of the optimizer
 //   takes `batch` samples and descends
@@ -16,8 +16,8 @@
 //      sum_i w_i (log(1 + exp(s_i)) - y_i s_i) / n,     y_i = 1 if move i gains, else 0,
 //      w_i = (gain_i / 0.002)^gain_exponent if y_i = 1, at most 25, else 1
 //
-//  where s_i is the network's score. This is logistic regression in which a gain of 0.2 % of the
-//  step weighs as much as a move without gain.
+//   where s_i is the network's score. This is logistic regression in which a gain of 0.2 % of the
+//   step weighs as much as a move without gain.
 //
 // Exact gains replace rewards as supervision, as in the imitation of a strong branching rule:
 // E. Khalil et al., Learning to Branch in Mixed Integer Programming, AAAI 2016.

@@ -3,7 +3,7 @@
 // A small network that scores changes of a placement by their features (move_features.h). A higher
 // score means a more likely and larger gain.
 //
-//  score = w2 relu(W1 relu(W0 z + b0) + b1) + b2,     z = clamp((features - mean) scale, -8, 8)
+//   score = w2 relu(W1 relu(W0 z + b0) + b1) + b2,     z = clamp((features - mean) scale, -8, 8)
 //
 // Mean and scale are those of the first training samples.
 

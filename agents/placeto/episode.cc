@@ -16,7 +16,7 @@ constexpr double kNanosecond = 1e-9;  // [s]
 constexpr double kGigabyte = 1e9;     // [B]
 
 /// Returns the time of all groups one after another on the device where that takes least [s].
-/// Groups that are not allowed there count with their fastest device.
+/// Groups that are not allowed there count on their fastest device.
 double SingleDeviceSeconds(const Problem& problem) {
   const int device = CheapestSingleDevice(problem);
   double sum = 0;

@@ -13,8 +13,8 @@
 // groups one after another on the device where that takes least, so that rewards are comparable
 // between graphs of any size. The time of a placement includes a penalty:
 //   time' = min(time + penalty_per_gb * gigabytes above the limit, penalty_cap)
-// The gigabytes above the limit are summed over the devices; the paper does not say how it counts
-// them. The limit 0 stands for each device's own memory, the cap 0 for no cap (both not in the
+// The gigabytes above the limit are summed over the devices; how the paper counts them is not
+// known. The limit 0 stands for each device's own memory, the cap 0 for no cap (both not in the
 // paper). The cap also holds for placements that fit and has the unit of the time. `transform` log
 // takes the logarithm of time' (not in the paper).
 //

@@ -1,8 +1,8 @@
 #pragma once
 
-// Chooses the steps of an episode from which an update learns; the paper learns from all. Most
-// steps of a converged policy leave their group where it is: they contribute little and cost as
-// much to differentiate as the others. An update learns from all steps that move their group and
+// Chooses the steps of an episode from which an update learns; this choice is not in the paper.
+// Most steps of a converged policy leave their group where it is: they contribute little and cost
+// as much to differentiate as the others. An update learns from all steps that move their group and
 // from a few of the others, drawn with equal probability. The weight of a drawn step is the number
 // of steps that it represents, so that a sum over the steps keeps its expectation.
 

@@ -27,9 +27,9 @@
 //
 // States of one problem pass through the network as one batch. They differ in features only, so
 // each linear layer is one product over the rows of all states, and each round of messages is one
-// sparse product with columns for all states (framework/learn/ops.h: SparseMatMul with a block).
-// An episode is drawn state by state, since each state depends on the previous choice; its gradient
-// is computed over batches of many states.
+// sparse product with columns for all states (framework/learn/ops.h: SparseMatMul with a block). An
+// episode is drawn state by state, since each state depends on the previous choice; its gradient is
+// computed over batches of many states.
 
 #include <memory>
 #include <string>

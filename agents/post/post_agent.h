@@ -17,9 +17,8 @@
 // `method` ce_only leaves out the second. ppo_only leaves out the first; PPO then runs at every
 // multiple of K. Both are control experiments of the paper.
 //
-// The paper does not state how epsilon falls (here linearly), on which placements PPO learns, and
-// how b is computed. It also leaves open whether PPO uses the ratio of a whole placement or of each
-// decision:
+// We do not know how epsilon falls in the paper (here linearly), on which placements PPO learns,
+// how b is computed, and whether the ratio of PPO is that of a whole placement or of each decision:
 //   ratio: placement   r(n) = prod_m f_m(d_m(n)) / f_m_old(d_m(n)), KL summed over the decisions
 //   ratio: decision    r(n, m) one by one, averaged; KL the mean over the decisions
 //
@@ -171,7 +170,7 @@ class PostAgent final : public Agent {
   int restarts_ = 0;
   bool improved_ = false;        // best_, since the last restart
   std::vector<Sample> samples_;  // since the last cross-entropy step, kept elites before them
-  int num_used_ = 0;             // of them, by the last update
+  int num_used_ = 0;             // number of first samples_ that earlier updates have used
   BestPlacement start_, best_;   // best_: since the last fresh start of the search, start_ included
 };
 
