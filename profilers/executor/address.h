@@ -1,14 +1,14 @@
 #pragma once
 
-// Places in the memory that a step works on.
+// Addresses in the memory of a step.
 
 #include <cstdint>
 
 namespace emplace {
 
-/// A place in the arena of a device: the one allocation that holds everything that the device needs
-/// for a step. Device kStaging is the host's staging area, where a copy of several hops rests in
-/// between.
+/// A position in the arena of a device. The arena is one allocation that holds all buffers of the
+/// device for a step. Device kStaging is the staging area of the host, which holds a copy between
+/// two hops.
 struct Address {
   int device = 0;           ///< device index, or kStaging
   std::int64_t offset = 0;  ///< [B]

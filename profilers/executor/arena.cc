@@ -18,15 +18,15 @@ ArenaLayout LayOutArena(std::span<const std::int64_t> bytes,
 
   ArenaLayout layout;
   layout.offsets.assign(bytes.size(), 0);
-  std::vector<int> placed;  // by offset
+  std::vector<int> placed;  // by ascending offset
   for (int buffer : by_size) {
     const std::int64_t need = aligned(buffer);
     if (need == 0) continue;
-    std::int64_t end = 0;  // of what is in the way so far
+    std::int64_t end = 0;  // largest end of the conflicting buffers so far
     std::int64_t best = -1, best_gap = 0;
     for (int other : placed) {
       const std::int64_t begin = layout.offsets[other];
-      // An `other` that ends before what is in the way already leaves no gap behind it.
+      // An `other` that ends before `end` leaves no gap after it.
       if (begin + aligned(other) <= end || !in_conflict(buffer, other)) continue;
       const std::int64_t gap = begin - end;
       if (gap >= need && (best < 0 || gap < best_gap)) {

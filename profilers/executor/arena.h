@@ -1,7 +1,7 @@
 #pragma once
 
-// Lays out the memory of one device before a step runs: an offset for every buffer, where buffers
-// that are never in use at the same time may share bytes.
+// Lays out the memory of one device before a step runs. Every buffer gets an offset. Buffers that
+// are never in use at the same time may share bytes.
 
 #include <cstdint>
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace emplace {
 
-/// Where the buffers of one device lie.
+/// The offsets of the buffers of one device.
 struct ArenaLayout {
   std::vector<std::int64_t> offsets;  ///< [num_buffers], multiples of kArenaAlignment [B]
   std::int64_t bytes = 0;             ///< of the whole arena [B]
 };
 
-/// Greedy by size: the largest buffer first, each into the smallest gap that fits between those
-/// already placed that it may not share bytes with, else behind them (Pisarchyk and Lee, Efficient
-/// Memory Management for Deep Neural Net Inference, 2020). Not optimal. Buffers of 0 bytes take no
-/// room.
+/// Lays out the buffers greedily in descending order of size. Each buffer goes into the smallest
+/// sufficient gap between the placed buffers that it conflicts with, or after all of them if no gap
+/// suffices (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020).
+/// The layout is not optimal. Buffers of 0 bytes take no room.
 /// @param bytes        [num_buffers] [B]
 /// @param in_conflict  whether two buffers are in use at the same time; symmetric
 ArenaLayout LayOutArena(std::span<const std::int64_t> bytes,

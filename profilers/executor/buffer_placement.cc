@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-// Whether all uses of a buffer come before another is filled.
+// Decides whether all uses of a buffer come before another buffer is filled.
 class Lives {
  public:
   Lives(std::span<const Buffer> buffers,
@@ -27,7 +27,7 @@ class Lives {
     const Buffer &x = buffers_[old], &y = buffers_[fresh];
     return !x.pinned && !y.pinned && x.users.back() < y.users.front();
   }
-  // By the order of commands alone, without further waits.
+  // By the order of commands alone, without additional waits.
   bool AreApart(int old, int fresh) const {
     if (!AreApartInIssueOrder(old, fresh)) return false;
     const StreamClock& known = order_.done[buffers_[fresh].users.front()];
@@ -38,7 +38,7 @@ class Lives {
  private:
   const std::span<const Buffer> buffers_;
   const CommandOrder& order_;
-  // [buffers] stream -> how many of its commands have finished behind all users
+  // [buffers] stream -> number of its commands that have finished after all uses
   std::vector<std::map<int, int>> fences_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the buffers of a program lie in their arenas. Two share bytes only if one is filled behind
-// all uses of the other.
+// The positions of the buffers of a program in their arenas. Two buffers share bytes only if one is
+// filled after all uses of the other.
 
 #include <cstdint>
 #include <span>
@@ -17,11 +17,13 @@ struct BufferPlacement {
   std::vector<std::int64_t> arena_bytes;  ///< [num_devices] [B]
   std::int64_t staging_bytes = 0;         ///< [B]
   /// [num_commands] earlier commands that must have finished because the command fills bytes that
-  /// they used. With kNoWaits the order sees to that already, and the lists are empty.
+  /// they used. With kNoWaits the order of commands already guarantees this, and the lists are
+  /// empty.
   std::vector<std::vector<int>> waits;
 };
 
-/// @param stream_of_command  [num_commands]    @param order  of the commands, without such waits
+/// @param stream_of_command  [num_commands]
+/// @param order              of the commands, without such waits
 BufferPlacement PlaceBuffers(std::span<const Buffer> buffers,
                              int num_devices,
                              std::span<const int> stream_of_command,

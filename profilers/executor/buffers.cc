@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-// Buffers in the making. Ops and copies are entered one by one.
+// Collects the buffers. Ops and copies are entered one by one.
 class BufferFinder {
  public:
   BufferFinder(const Problem& problem,
@@ -64,7 +64,7 @@ class BufferFinder {
     const std::int64_t bytes = graph_.tensor(copy.tensor).bytes;
     const TensorView packed = ContiguousView(layout.dtype, layout.shape);
     const int source = BufferOf(copy.tensor, copy.producer);
-    int shared_rest = -1;  // behind a broadcast first hop all further hops start at one place
+    int shared_rest = -1;  // after a broadcast first hop, all further hops start at the same buffer
     for (size_t i = 0; i < copy.destinations.size(); ++i) {
       const int device = copy.destinations[i];
       const int target = found_.of_tensor.at({placed_.received.at({copy.tensor, device}), device});
@@ -96,7 +96,7 @@ class BufferFinder {
     return static_cast<int>(found_.buffers.size()) - 1;
   }
 
-  // The buffer in which op `v` finds (or leaves) a tensor.
+  // Returns the buffer in which op `v` reads or writes a tensor.
   int BufferOf(int tensor, int v) {
     const int d = device_of_op_[v];
     const Storage storage = StorageOf(graph_, device_of_op_, tensor);

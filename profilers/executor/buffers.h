@@ -1,7 +1,7 @@
 #pragma once
 
-// The pieces of memory that a program works on, and which command does what to which: a tensor's
-// own storage, a received copy, an op's workspace, or a rest between two hops.
+// The buffers of a program and the accesses of its commands. A buffer is the own storage of a
+// tensor, a received copy, the workspace of an op, or the staging of a copy between two hops.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@ namespace emplace {
 struct Buffer {
   int device = 0;  ///< or kStaging
   std::int64_t bytes = 0;
-  /// Holds its content for all steps: what is never released (IsNeverReleased()), and what no
-  /// kernel fills.
+  /// The buffer keeps its content in all steps. This holds for tensors that are never released
+  /// (IsNeverReleased()) and for tensors that no kernel fills.
   bool pinned = false;
   std::vector<int> users;  ///< commands, ascending; the first one fills it
 };
@@ -33,7 +33,7 @@ struct OpBuffers {
   std::vector<int> inputs, outputs;  ///< as many as the op's
 };
 struct CopyBuffers {
-  int source = -1;  ///< -1: nothing moves
+  int source = -1;  ///< -1: the copy moves no data
   TensorView layout;
   std::vector<int> destinations;
 };
@@ -47,7 +47,8 @@ struct ProgramBuffers {
   std::map<std::pair<int, int>, int> of_tensor;
 };
 
-/// @param device_of_op  [num_ops]    @param order  [num_ops] that the commands were issued in
+/// @param device_of_op  [num_ops]
+/// @param order         [num_ops] in which the commands were issued
 /// @param ops           [num_ops] their work in the placed graph; addresses are not needed
 /// @throws InputError naming op, tensor and devices for storage on another device than its op
 ProgramBuffers FindBuffers(const Problem& problem,

@@ -6,7 +6,8 @@
 namespace emplace {
 namespace {
 
-// Ascending, without those that others imply: a wait that was added late may imply an earlier one.
+// Returns the waits in ascending order, without those that other waits imply. A wait that was added
+// late may imply an earlier one.
 std::vector<int> WithoutImplied(const std::vector<int>& waits,
                                 std::span<const int> stream_of_command,
                                 const CommandOrder& order) {
@@ -58,7 +59,7 @@ CommandOrder OrderCommands(std::span<const int> stream_of_command,
     const int stream = stream_of_command[c];
     StreamClock known = last[stream] < 0 ? StreamClock(num_streams, 0) : order.done[last[stream]];
     std::vector<int>& waits = order.waits[c];
-    // From the latest backwards: what a wait implies was issued before it.
+    // In descending order, because the commands that a wait implies were issued before it.
     const auto wait_for = [&](std::vector<int> needed) {
       int added = 0;
       std::ranges::sort(needed, std::greater<>());

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the commands of a program wait for. Streams run their commands in order, so a command waits
-// for commands of other streams only, and not for those that other waits imply: vector clocks say
-// what has finished for sure when a command starts.
+// The waits of the commands of a program. Streams run their commands in order, so a command waits
+// only for commands of other streams. It does not wait for commands that its other waits imply.
+// Vector clocks record which commands have certainly finished when a command starts.
 
 #include <span>
 #include <vector>
@@ -11,25 +11,25 @@
 
 namespace emplace {
 
-/// [num_streams] how many commands of each have finished for sure.
+/// [num_streams] number of commands of each stream that have certainly finished.
 using StreamClock = std::vector<int>;
 
 struct CommandOrder {
   std::vector<std::vector<int>> waits;  ///< [num_commands] ascending, none implied by another
   std::vector<int> position;            ///< [num_commands] in its stream
-  std::vector<StreamClock> done;        ///< [num_commands] when it has finished itself
-  int hazard_waits = 0;                 ///< waits that no dependency asks for, but a hazard
-  int memory_waits = 0;                 ///< likewise that only `for_memory` asks for
+  std::vector<StreamClock> done;        ///< [num_commands] after the command itself has finished
+  int hazard_waits = 0;                 ///< waits due to a hazard that no dependency requires
+  int memory_waits = 0;                 ///< waits that only `for_memory` requires
 };
 
-/// The last commands before each that touch the same buffer in a way that does not commute with
-/// what it does.
+/// Finds the last commands before each command that access the same buffer and do not commute with
+/// it.
 /// @param accesses  [num_commands]
-/// @return [num_commands] commands, possibly some twice
+/// @return [num_commands] commands, possibly with repetitions
 std::vector<std::vector<int>> FindHazards(std::span<const std::vector<BufferAccess>> accesses,
                                           int num_buffers);
 
-/// One pass in issue order: before each command everything earlier has its waits.
+/// Computes the waits in one pass in issue order.
 /// @param stream_of_command  [num_commands]
 /// @param dependencies, hazards, for_memory  [num_commands] earlier commands that must have
 ///   finished; the last one may be empty

@@ -1,9 +1,10 @@
 #pragma once
 
-// Queues of commands, and what runs them. A queue runs its commands in order, each as soon as the
-// commands of other queues that it waits for have finished. There are two kinds: a group of cores
-// (cpu/core_queues.h) and a stream of a GPU, which the host feeds (stream_queues.h). Which command
-// stands in which queue: queue_plan.h. A program of queues: queue_program.h.
+// Queues of commands and their runners. A queue runs its commands in order. Each command starts as
+// soon as the commands of other queues that it waits for have finished. There are two kinds of
+// queues: a group of cores (cpu/core_queues.h) and a stream of a GPU, which the host feeds
+// (stream_queues.h). queue_plan.h assigns commands to queues. queue_program.h is a program of
+// queues.
 
 #include <atomic>
 #include <cstddef>
@@ -18,11 +19,11 @@
 
 namespace emplace {
 
-/// The memory that a program works on.
+/// The memory of a program.
 struct ProgramMemory {
   std::vector<std::shared_ptr<std::byte>> arenas;  ///< [num_devices]
   std::shared_ptr<std::byte> staging;
-  /// [num_queues] of the queues. Where a GPU takes part, it can write there.
+  /// [num_queues] counters of the queues. If a GPU takes part, it can write to them.
   std::shared_ptr<StepCounter[]> progress;
 
   std::byte* At(const Address& address) const {
@@ -30,46 +31,50 @@ struct ProgramMemory {
   }
 };
 
-/// One step, as all that run queues see it. Its clock starts when all are ready for it, because
-/// waking up is no part of a step.
+/// The state of one step that all runners share. The clock starts when all runners are ready,
+/// because waking up is not part of a step.
 class StepState {
  public:
-  /// For the next step. @param parties  that will call Meet()
+  /// Prepares the next step.
+  /// @param parties  number of parties that will call Meet()
   void Reset(bool traced, int parties);
   bool traced() const { return traced_; }
-  /// Waits until all parties are here; the last one starts the clock. Returns at once if the step
-  /// has failed.
+  /// Waits until all parties have called it. The last one starts the clock. Returns at once if the
+  /// step has failed.
   void Meet();
   Nanos Now() const;  ///< since the start [ns]
-  /// From now on nobody waits for another, and no further command is run.
+  /// Ends all waits. No further command runs.
   void Fail() { failed_.store(true, std::memory_order_release); }
   bool has_failed() const { return failed_.load(std::memory_order_relaxed); }
 
  private:
   bool traced_ = false;
-  alignas(64) std::atomic<int> missing_{0};         // parties not yet here
-  alignas(64) std::atomic<std::int64_t> start_{0};  // steady_clock at the start, 0: not yet [ns]
+  alignas(64) std::atomic<int> missing_{0};         // parties that have not arrived
+  alignas(64) std::atomic<std::int64_t> start_{0};  // steady_clock at the start, 0 before it [ns]
   alignas(64) std::atomic<bool> failed_{false};
 };
 
 /// Runs the queues of one kind. All calls come from one thread, for each step in the order Begin,
-/// End, Collect. A queue whose commands are not all run, because the step has failed, raises its
-/// counter all the same, so that no GPU waits for ever.
+/// End, Collect. If a step fails before all commands of a queue have run, the queue still raises
+/// its counter to the end, so that no GPU waits forever.
 class QueueRunner {
  public:
   virtual ~QueueRunner() = default;
-  /// How many parties call StepState::Meet() in a step.
+  /// Returns the number of parties that call StepState::Meet() in a step.
   virtual int num_parties() const = 0;
-  /// Gets everything ready and returns. Commands run when the parties have met.
+  /// Prepares the step and returns. Commands run once the parties have met.
   virtual void Begin(StepState& step) = 0;
-  /// Waits for the last command of all queues. Called also for a step that has failed, in Begin()
-  /// or elsewhere: then it waits until nothing runs any more.
-  /// @return when it had finished, since the start [ns] @throws RunError naming op and device
+  /// Waits for the last command of all queues. Also called for a step that has failed, in Begin()
+  /// or elsewhere; then it waits until no command is running.
+  /// @return time of the last finish since the start [ns]
+  /// @throws RunError naming op and device
   virtual Nanos End(StepState& step) = 0;
-  /// Enters the times of the commands of a traced step. Called when all runners' queues have ended,
-  /// in the order of Begin(). @param record  start and finish: [num_commands]
+  /// Writes the times of the commands of a traced step. Called after the queues of all runners have
+  /// ended, in the order of Begin().
+  /// @param record  start and finish: [num_commands]
   virtual void Collect(StepRecord& record) = 0;
-  /// Reads what lies in memory. @return false if the device is none of this runner's
+  /// Reads bytes from memory.
+  /// @return false if the device does not belong to this runner
   virtual bool Read(const Address& address, std::span<std::byte> bytes) = 0;
 };
 

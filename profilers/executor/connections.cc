@@ -12,9 +12,9 @@ std::vector<Connection> ConnectCommands(const QueuePlan& queues) {
   using Reach = std::vector<int>;
   const Reach nothing(num_queues, -1);
   std::vector<Connection> connections(num_commands);
-  std::vector<Reach> cores_reach(num_commands);         // what each command of cores comes after
-  std::vector<Reach> queue_reach(num_queues, nothing);  // of cores so far
-  std::vector<Reach> waited(num_queues, nothing);       // what each stream has waited for, so far
+  std::vector<Reach> cores_reach(num_commands);  // last commands that precede each command of cores
+  std::vector<Reach> queue_reach(num_queues, nothing);  // likewise for each queue of cores, so far
+  std::vector<Reach> waited(num_queues, nothing);  // last commands that each stream has waited for
   for (size_t c = 0; c < num_commands; ++c) {
     Connection& connection = connections[c];
     const int queue = queues.queue_of_command[c];

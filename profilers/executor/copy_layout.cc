@@ -7,7 +7,7 @@ namespace emplace {
 
 CopyLayout LayoutOfCopy(const TensorView& view) {
   CopyLayout layout{.source = view, .received = ContiguousView(view.dtype, view.shape)};
-  std::vector<size_t> wide;  // dimensions whose strides mean something
+  std::vector<size_t> wide;  // dimensions whose strides matter
   for (size_t i = 0; i < view.shape.size(); ++i) {
     if (view.shape[i] > 1) wide.push_back(i);
   }

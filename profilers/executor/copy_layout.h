@@ -1,22 +1,21 @@
 #pragma once
 
-// In which order the elements of a tensor travel to another device, and how they lie there.
+// The order in which the elements of a tensor are copied to another device, and their layout there.
 
 #include "profilers/kernels/kernel_call.h"
 
 namespace emplace {
 
-/// Elements travel in the order in which they lie in memory, and holes do not: a transposed matrix
-/// is copied byte by byte and arrives transposed, as PyTorch's Tensor.to() does it. So copies need
-/// no strided reads but for slices, and ops run on the same layouts wherever their inputs come
-/// from.
+/// Elements are copied in the order of their addresses, without holes. A transposed matrix is
+/// copied byte by byte and arrives transposed, as with PyTorch's Tensor.to(). So only copies of
+/// slices need strided reads, and ops run on the same layouts on every device.
 struct CopyLayout {
   TensorView source;    ///< the sent elements, dimensions by descending stride
-  TensorView received;  ///< the tensor at the destination, its own dimensions, without holes
+  TensorView received;  ///< the tensor at the destination, with its own dimensions, without holes
 };
 
-/// @param view  of the tensor at its source. One that repeats elements (a stride of 0) travels and
-///   arrives row-major.
+/// @param view  of the tensor at its source. A view that repeats elements (a stride of 0) is sent
+///   and arrives row-major.
 CopyLayout LayoutOfCopy(const TensorView& view);
 
 }  // namespace emplace

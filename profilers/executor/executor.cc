@@ -14,7 +14,8 @@
 namespace emplace {
 namespace {
 
-// Backend device by cluster device. @throws InputError naming the first that is missing
+// Returns the backend's index of each device of the cluster.
+// @throws InputError naming the first device that is missing
 std::vector<int> DevicesOf(const Cluster& cluster, const Backend& backend) {
   std::vector<std::string> names;
   for (const BackendDevice& device : backend.devices()) names.push_back(device.name);
@@ -30,7 +31,7 @@ std::vector<int> DevicesOf(const Cluster& cluster, const Backend& backend) {
   return devices;
 }
 
-// The same plan with the backend's device numbers.
+// Returns the plan with the backend's device numbers.
 ExecutionPlan WithDevices(ExecutionPlan plan, const std::vector<int>& devices, int num_devices) {
   const auto renumber = [&](Address& address) {
     if (address.device != kStaging) address.device = devices[address.device];
@@ -62,7 +63,7 @@ bool IsOp(const PlanCommand& command) {
   return command.type == PlanCommand::Type::kOp;
 }
 
-// Median over the traced steps of a sum over each step's commands. @return [ns]
+// Returns the median over the traced steps of a sum over each step's commands. [ns]
 template <class Counts>
 Nanos MedianSum(const StepMeasurement& measurement, Counts&& counts) {
   std::vector<double> sums;
@@ -78,8 +79,9 @@ Nanos MedianSum(const StepMeasurement& measurement, Counts&& counts) {
   return sums.empty() ? 0 : std::llround(Median(sums));
 }
 
-// Traced rounds lie evenly among the others, so that drift of the machine hits both alike; the
-// first one is timed. @param round  counted behind the warm-up
+// Returns whether a round is traced. Traced rounds are spread evenly, so that drift of the machine
+// affects both kinds equally. The first round is not traced.
+// @param round  counted from the end of the warm-up
 bool IsTraced(int round, const ExecutorOptions& options) {
   if (round < 0) return false;
   const int total = options.rounds + options.traced_rounds;
@@ -87,7 +89,7 @@ bool IsTraced(int round, const ExecutorOptions& options) {
   return traced_before(round + 1) > traced_before(round);
 }
 
-// Does the command keep device `d` at work: its ops, and the copies that occupy it?
+// Returns whether the command keeps device `d` busy: its ops, and the copies that occupy it.
 bool IsWorkOf(const PlanCommand& command,
               int d,
               const ExecutionPlan& plan,
@@ -111,7 +113,7 @@ void Conclude(const Cluster& cluster, StepMeasurement& measurement) {
   const Nanos total = MedianSum(measurement, [](const PlanCommand& c) { return IsOp(c); });
   const Nanos proxies = MedianSum(
       measurement, [&](const PlanCommand& c) { return IsOp(c) && plan.ops[c.op].work.is_proxy(); });
-  // The medians of parts may add up to more than the median of the whole.
+  // The sum of the medians of parts may exceed the median of the whole.
   measurement.proxy_share =
       total > 0 ? std::min(1.0, static_cast<double>(proxies) / static_cast<double>(total)) : 0;
 }
@@ -162,7 +164,7 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
   std::vector<size_t> order(placements.size());
   std::iota(order.begin(), order.end(), 0);
   for (int round = 0; round < rounds; ++round) {
-    // A stop waits until every placement has one step that counts.
+    // A requested stop takes effect once every placement has one measured step.
     if (!goes_on && round > options_.warmup) break;
     const bool traced = IsTraced(round - options_.warmup, options_);
     for (size_t i = order.size(); i > 1; --i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the first step finds in memory where no op of the graph computes it: graph inputs and
+// The initial memory contents of tensors that no op of the graph computes: graph inputs and
 // parameters.
 
 #include <cstddef>
@@ -21,15 +21,16 @@ struct InitialValue {
   std::int64_t bytes = 0;  ///< [B]
   Fill fill = Fill::kRandom;
   DType dtype = DType::kF32;  ///< of the elements
-  int tensor = -1;            ///< seeds the numbers, so that every placement starts from the same
+  int tensor = -1;            ///< seeds the numbers, so that they are the same for every placement
 };
 
-/// How a tensor starts: floats kRandom, but kScalar for optimiser state and single numbers;
-/// integers kIndices; kZero for booleans and for dtypes that no kernel knows.
+/// Returns the initial value of a tensor: for floats kRandom, but kScalar for optimiser state and
+/// single numbers; for integers kIndices; kZero for booleans and for dtypes without kernels.
 /// @param id  of the tensor
 InitialValue InitialValueOf(const Tensor& tensor, int id, Address address);
 
-/// The bytes of an initial value, the same on every machine and for every placement.
+/// Returns the bytes of an initial value. They are the same on every machine and for every
+/// placement.
 /// @return [value.bytes]
 std::vector<std::byte> InitialBytes(const InitialValue& value);
 

@@ -6,7 +6,7 @@
 namespace emplace {
 namespace {
 
-// Where a hop leads, offsets left open.
+// Returns the destinations of a hop, without offsets.
 std::vector<Address> EndsOf(const Cluster& cluster, const Copy& copy, const Hop& hop) {
   std::vector<Address> ends;
   for (int d : hop.destinations) {
@@ -32,7 +32,8 @@ IssuedCommands IssueCommands(const Problem& problem,
   const Cluster& cluster = problem.cluster();
   IssuedCommands issued;
   issued.command_of_op.assign(graph.num_ops(), -1);
-  // Last commands of the ways of tensors and of ops' control edges: (tensor or op, device).
+  // The last command on the route of each copied tensor, or of each control edge of an op: (tensor
+  // or op, device).
   std::map<std::pair<int, int>, int> arrival, control_arrival;
   const auto add = [&](PlanCommand command, std::vector<int> dependencies) {
     issued.commands.push_back(std::move(command));

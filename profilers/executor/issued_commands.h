@@ -1,7 +1,7 @@
 #pragma once
 
-// A placed graph as commands in issue order: every op, and behind it the hops of the copies that it
-// sends. First step of CompilePlan().
+// A placed graph as commands in issue order. Each op is followed by the hops of the copies that it
+// sends. This is the first step of CompilePlan().
 
 #include <span>
 #include <vector>
@@ -12,26 +12,27 @@
 
 namespace emplace {
 
-/// A copy and the commands that carry it.
+/// A copy and its commands.
 struct CarriedCopy {
   Copy copy;
-  /// [copy.destinations] the commands on the way there, first hop first. The first is the same for
-  /// all.
+  /// [copy.destinations] the commands on the route to the destination, first hop first. The first
+  /// command is the same for all.
   std::vector<std::vector<int>> ways;
 };
 
 struct IssuedCommands {
-  /// In issue order. Of addresses only the devices are set; layouts and waits are not.
+  /// In issue order. Addresses have only their devices set; layouts and waits are not set.
   std::vector<PlanCommand> commands;
-  std::vector<std::vector<int>> dependencies;  ///< [commands] others that it awaits by the graph
-  std::vector<int> command_of_op;              ///< [num_ops]
-  std::vector<CarriedCopy> copies;             ///< in issue order
+  std::vector<std::vector<int>>
+      dependencies;                 ///< [commands] the commands it depends on by the graph
+  std::vector<int> command_of_op;   ///< [num_ops]
+  std::vector<CarriedCopy> copies;  ///< in issue order
 
   std::vector<int> StreamOfCommand() const;  ///< [commands]
 };
 
 /// @param device_of_op  [num_ops]
-/// @param order         [num_ops] op ids, every op behind those that it awaits
+/// @param order         [num_ops] op ids, every op after those that it depends on
 /// @throws InputError as CopiesOf()
 IssuedCommands IssueCommands(const Problem& problem,
                              std::span<const DeviceIndex> device_of_op,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the memory of an op that is timed alone has to hold (Backend::OpSampler).
+// The memory contents of an op that is timed alone (Backend::OpSampler).
 
 #include <cstdint>
 #include <span>
@@ -10,15 +10,17 @@
 
 namespace emplace {
 
-/// One entry per input and output of the op; `tensor` counts them, addresses are the backend's.
+/// One entry per input and output of the op. `tensor` counts the entries; the backend sets the
+/// addresses.
 struct OpMemory {
   std::vector<InitialValue> inputs, outputs;
 };
 
-/// Each entry is as large as given and as far as the op's calls reach into it, and holds what its
-/// dtype in those calls asks for: random f32, indices for integers, zeros for bool (masks and the
-/// plain bytes of proxies) and for what no call touches.
-/// @param input_bytes, output_bytes  of the storage that each argument's views start at [B]
+/// Returns the initial values of the inputs and outputs of an op. Each entry has the larger of the
+/// given size and the extent that the op's calls access. Its values depend on the dtype in those
+/// calls: random for f32, indices for integers, zeros for bool (masks and the plain bytes of
+/// proxies) and for memory that no call accesses.
+/// @param input_bytes, output_bytes  of the storage at which the views of each argument start [B]
 /// @throws std::out_of_range if a call names an argument that the op does not have
 OpMemory MemoryOf(const OpWork& work,
                   std::span<const std::int64_t> input_bytes,

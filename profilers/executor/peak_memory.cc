@@ -15,7 +15,7 @@ std::vector<std::int64_t> PeakMemory(const Graph& graph,
   for (int v : order) device.push_back(device_of_op[v]);
   StreamMemory memory(compiled, num_devices);
   memory.Begin(compiled, device.data());
-  // A copy takes memory at its destinations from its first hop on.
+  // A copy allocates memory at its destinations with its first hop.
   std::vector<const Copy*> begun_by(issued.commands.size(), nullptr);
   for (const CarriedCopy& carried : issued.copies) {
     begun_by[carried.ways.front().front()] = &carried.copy;

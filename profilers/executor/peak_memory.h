@@ -1,8 +1,8 @@
 #pragma once
 
-// What a program holds in memory by the rules of stream semantics (simulator/README.md, "Memory in
-// S"). StreamMemory (framework/schedule), which the simulator counts with, knows which buffers an
-// op takes and leaves; the commands say what was sent where.
+// The peak memory of a program by the rules of stream semantics (simulator/README.md, "Memory in
+// S"). StreamMemory (framework/schedule), which the simulator also uses, determines the buffers
+// that an op allocates and frees; the commands determine the copies.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +12,9 @@
 
 namespace emplace {
 
-/// @param device_of_op  [num_ops]    @param order  [num_ops] that the commands were issued in
-/// @return most bytes alive at once [num_devices] [B]
+/// @param device_of_op  [num_ops]
+/// @param order         [num_ops] in which the commands were issued
+/// @return most bytes in use at the same time [num_devices] [B]
 std::vector<std::int64_t> PeakMemory(const Graph& graph,
                                      int num_devices,
                                      std::span<const DeviceIndex> device_of_op,

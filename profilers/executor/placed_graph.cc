@@ -61,7 +61,7 @@ PlacedGraph PlaceGraph(const Problem& problem,
   PlacedGraph placed{.graph = {graph.name(), std::move(tensors), std::move(ops), "", graph.name()},
                      .received = std::move(received),
                      .layouts = {}};
-  // What is copied may be a view of what was received before.
+  // The copied tensor may be a view of a tensor that was received before.
   for (const CarriedCopy& carried : copies) {
     const int tensor = carried.copy.tensor;
     if (tensor == kControlTensor) continue;

@@ -1,8 +1,8 @@
 #pragma once
 
-// A graph as the devices of a placement hold it: what was received from another device is a tensor
-// of its own. What a view is a view of, and which storage an op finds, are then questions to the
-// graph: StorageOf() (framework/schedule/memory_plan.h) and WorkOf() (kernels/op_work.h).
+// The graph of a placement, in which every tensor received from another device is a separate
+// tensor. Functions of graphs then give the base of a view and the storage of an op: StorageOf()
+// (framework/schedule/memory_plan.h) and WorkOf() (kernels/op_work.h).
 
 #include <map>
 #include <span>
@@ -15,18 +15,19 @@
 namespace emplace {
 
 struct PlacedGraph {
-  /// Ops read the copies that are on their device, and views made there are aliases of the copies.
-  /// Op ids and tensor ids stay; received copies stand behind them, without producer.
+  /// Ops read the copies on their device, and views made there are aliases of the copies. Op ids
+  /// and tensor ids stay the same. Received copies come after them and have no producer.
   Graph graph;
   std::map<std::pair<int, int>, int> received;  ///< (tensor, device) -> tensor in `graph`
   OwnLayouts layouts;  ///< of received copies that are not row-major (copy_layout.h)
 };
 
-/// How a tensor that is sent to another device lies at its source; as plain bytes where its shape
-/// does not explain its size.
+/// Returns the layout of a tensor at its source when it is sent to another device, or a layout of
+/// plain bytes if its shape does not match its size.
 TensorView SentLayout(const PlacedGraph& placed, int tensor);
 
-/// @param device_of_op  [num_ops]    @param copies  in the order of issue
+/// @param device_of_op  [num_ops]
+/// @param copies        in issue order
 /// @throws InputError naming op and devices for an alias of storage on another device that its op
 ///   does not read
 PlacedGraph PlaceGraph(const Problem& problem,

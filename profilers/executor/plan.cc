@@ -54,7 +54,8 @@ void SetWaits(std::vector<std::vector<int>> waits, std::vector<PlanCommand>& com
   }
 }
 
-// Layouts and addresses of ops and copies, and the initial values of tensors that no op computes.
+// Sets layouts and addresses of ops and copies, and the initial values of tensors that no op
+// computes.
 void SetAddresses(const ProgramBuffers& program,
                   const std::vector<std::int64_t>& offsets,
                   const Graph& placed,

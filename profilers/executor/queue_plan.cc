@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-// The queue of a copy.
+// Returns the queue of a copy.
 int QueueOfCopy(const ExecutionPlan& plan,
                 const PlanCommand& copy,
                 int producer,
@@ -49,7 +49,7 @@ QueuePlan PlanQueues(const ExecutionPlan& plan, std::span<const QueueKind> kinds
   queues.waits.resize(num_commands);
   queues.is_awaited.assign(num_commands, false);
   std::vector<int> device_of_op(plan.ops.size(), -1);
-  std::vector<int> last(plan.num_streams(), -1);  // command of each stream of the plan
+  std::vector<int> last(plan.num_streams(), -1);  // last command of each stream of the plan
   for (int c = 0; c < num_commands; ++c) {
     const PlanCommand& command = plan.commands[c];
     const bool is_op = command.type == PlanCommand::Type::kOp;
@@ -63,7 +63,7 @@ QueuePlan PlanQueues(const ExecutionPlan& plan, std::span<const QueueKind> kinds
     std::vector<int> needed = command.waits;
     if (last[command.stream] >= 0) needed.push_back(last[command.stream]);
     last[command.stream] = c;
-    std::ranges::sort(needed, std::greater<>());  // of a queue's commands the latest stands first
+    std::ranges::sort(needed, std::greater<>());  // the latest command of each queue comes first
     std::vector<int>& waits = queues.waits[c];
     for (int other : needed) {
       const int there = queues.queue_of_command[other];

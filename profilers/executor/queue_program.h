@@ -12,9 +12,9 @@ namespace emplace {
 
 class QueueProgram : public Program {
  public:
-  /// @param memory   the runners', initial values are set
-  /// @param runners  begin a step in this order and end it in reverse: cores before streams, so
-  ///   that the thread that feeds the streams is the last to meet
+  /// @param memory   of the runners, with initial values set
+  /// @param runners  begin a step in this order and end it in reverse order. Cores come before
+  ///   streams, so that the thread that feeds the streams is the last to call StepState::Meet().
   QueueProgram(std::shared_ptr<const ExecutionPlan> plan,
                ProgramMemory memory,
                std::vector<std::unique_ptr<QueueRunner>> runners);

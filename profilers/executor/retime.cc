@@ -20,7 +20,7 @@ void Retime(const QueuePlan& queues,
   for (size_t c = 0; c < num_commands; ++c) {
     const int queue = queues.queue_of_command[c];
     const TraceOverhead& overhead = overheads[queue];
-    // When it might have started: as measured, and as put together.
+    // The earliest possible start, from measured and from corrected times.
     Nanos may_measured = 0, may = 0;
     const auto see = [&](int before) {
       may_measured = std::max(may_measured, measured[before]);

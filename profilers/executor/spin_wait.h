@@ -6,12 +6,13 @@
 
 namespace emplace {
 
-/// For a loop that waits for another core: each Turn() lets all loads before it end, and every few
-/// ten thousand turns yields, in case another thread needs this core.
+/// A pause for loops that wait for another core. Each Turn() lets all earlier loads complete. Every
+/// kTurnsBeforeYield turns it yields, in case another thread needs this core.
 ///
-/// There is no PAUSE: hypervisors count those of a core, and after some thousand in a row, 50 us or
-/// so, they hand the core to another machine for a while (pause-loop exiting). LFENCE keeps the
-/// loop from crowding out the other thread of a core as well.
+/// It does not use PAUSE: hypervisors count the PAUSE instructions of a core. After several
+/// thousand in a row (about 50 us) they give the core to another virtual machine for a while
+/// (pause-loop exiting). LFENCE also keeps the loop from slowing down the other hardware thread of
+/// the core.
 class SpinWait {
  public:
   void Turn() {

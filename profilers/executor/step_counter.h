@@ -1,26 +1,27 @@
 #pragma once
 
-// How far a queue of commands has come in a step, told to the other queues through memory: threads
-// and GPUs raise counters, and wait until they have been raised far enough.
+// The progress of a queue of commands in a step, shared with other queues through memory. Threads
+// and GPUs raise counters, and wait for counters to reach a value.
 
 #include <atomic>
 #include <cstdint>
 
 namespace emplace {
 
-/// Commands that have finished, from 0 in each step. Alone on its cache line. Not a std::atomic,
-/// because a GPU may be the writer.
+/// Number of commands that have finished in the current step. The counter has a cache line of its
+/// own. It is not a std::atomic, because a GPU may be the writer.
 struct alignas(64) StepCounter {
   std::uint64_t value = 0;
 };
 
-/// Whether a counter has been raised to `count`; if so, all that came before is visible.
+/// Returns whether a counter has reached `count`. If so, all earlier writes of its writer are
+/// visible.
 inline bool HasReached(const StepCounter& counter, std::uint64_t count) {
   std::atomic_ref<std::uint64_t> value(const_cast<StepCounter&>(counter).value);
   return value.load(std::memory_order_acquire) >= count;
 }
 
-/// Sets a counter, behind all that the calling thread has done before.
+/// Sets a counter after all earlier writes of the calling thread.
 inline void Raise(StepCounter& counter, std::uint64_t count) {
   std::atomic_ref<std::uint64_t>(counter.value).store(count, std::memory_order_release);
 }

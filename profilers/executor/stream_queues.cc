@@ -41,18 +41,18 @@ StreamQueues::StreamQueues(std::shared_ptr<const ExecutionPlan> plan,
   if (as_graph_) streams_->Capture(/*traced=*/false, [this] { EnqueueAll(/*traced=*/false); });
 }
 
-// Runs a part of a step. If it fails, the streams are never used again, and nothing is left that
-// waits for them or that they wait for.
+// Runs a part of a step. If it fails, the streams are never used again, and no pending wait for or
+// by them remains.
 template <typename Part>
 void StreamQueues::OrBreak(StepState& step, const Part& part) {
   try {
     part();
   } catch (const std::runtime_error& error) {
     is_broken_ = true;
-    step.Fail();  // cores raise their counters to the end
+    step.Fail();  // cores still raise their counters to the end
     Raise(latch(), 1);
     streams_->Drain();
-    throw RunError(error.what());  // errors of a module's own type stay inside it
+    throw RunError(error.what());  // the error types of a module must not leave the module
   }
 }
 
@@ -74,7 +74,8 @@ void StreamQueues::Begin(StepState& step) {
         streams_->MarkStart(stream);
       }
     }
-    // Held back until everything is handed over, so that the launch takes no part in the time.
+    // The latch holds the graph back until all of it is submitted, so that the step time excludes
+    // the launch.
     if (as_graph_) streams_->LaunchGraph(step.traced(), latch(), end_of(used_.front()));
   });
 }
@@ -128,7 +129,8 @@ void StreamQueues::AwaitEnds() {
     }
     return true;
   };
-  // Asking costs time, so only once in a while: a GPU that has failed raises no counter.
+  // A GPU that has failed raises no counter. The query takes time, so it is made only once per
+  // interval.
   constexpr auto kBetweenQuestions = std::chrono::milliseconds(50);
   auto next_question = Clock::now() + kBetweenQuestions;
   for (SpinWait spin; !is_over(); spin.Turn()) {

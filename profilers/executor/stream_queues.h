@@ -1,17 +1,18 @@
 #pragma once
 
-// Queues that are streams of GPUs: what the host does in a step to feed them. All that touches a
-// GPU is behind CommandStreams (cuda/cuda_streams.h), so that this part is tested without one.
+// Queues that are streams of GPUs. This file contains the work of the host that feeds them in a
+// step. All GPU calls are in CommandStreams (cuda/cuda_streams.h), so that this part can be tested
+// without a GPU.
 //
-// Eager: behind the start the host goes through the plan in issue order and enqueues every command
-// in every step. The step time is that from the start until every stream has reported its end.
+// Eager: after the start, the host enqueues every command in issue order, in every step. The step
+// time is the time from the start until every stream has reported its end.
 //
-// Graph: the same calls are captured once into one graph. In a step it is launched behind a closed
-// latch, which opens at the start, so that the launch takes no part in the time. The step time is
-// by the GPU's clock, from the latch's opening to the graph's end; by the host's clock if cores
-// take part.
+// Graph: the same calls are captured once into one graph. In each step the graph is launched with a
+// closed latch, which opens at the start, so that the step time excludes the launch. The step time
+// is measured by the GPU's clock, from the opening of the latch to the end of the graph. If cores
+// take part, it is measured by the host's clock.
 //
-// Streams wait for each other by events, for cores by counters (connections.h).
+// Streams wait for each other by events, and for cores by counters (connections.h).
 
 #include <functional>
 #include <memory>
@@ -26,51 +27,55 @@
 
 namespace emplace {
 
-/// The streams of a program. `stream` is a queue of its QueuePlan, `command` an index of its plan.
-/// All functions may throw std::runtime_error.
+/// The streams of a program. `stream` is a queue of the program's QueuePlan, `command` is an index
+/// of its plan. All functions may throw std::runtime_error.
 class CommandStreams {
  public:
   virtual ~CommandStreams() = default;
 
-  // Before the first step that needs them, so that no step allocates.
+  // Called before the first step that needs them, so that no step allocates.
 
   virtual void PrepareEvent(int stream, int command) = 0;
   virtual void PrepareTrace() = 0;
 
-  // These enqueue. What is in a stream happens in order.
+  // These functions enqueue. The work in a stream runs in order.
 
-  /// Kernels and copies of the command, if it HasWork(); with `traced` an event on either side.
+  /// Enqueues the kernels and copies of the command, if it HasWork(); with `traced`, an event
+  /// before and one after them.
   virtual void Run(int stream, int command, bool traced) = 0;
-  virtual void RecordEvent(int stream, int command) = 0;  ///< behind PrepareEvent()
-  /// For the event that was recorded last for the command.
+  virtual void RecordEvent(int stream, int command) = 0;  ///< after PrepareEvent()
+  /// Awaits the last recorded event of the command.
   virtual void AwaitEvent(int stream, int command) = 0;
   virtual void AwaitCounter(int stream, const StepCounter& counter, std::uint64_t count) = 0;
   virtual void RaiseCounter(int stream, StepCounter& counter, std::uint64_t count) = 0;
-  virtual void MarkStart(int stream) = 0;  ///< the origin of Times(), behind PrepareTrace()
+  virtual void MarkStart(int stream) = 0;  ///< the origin of Times(), after PrepareTrace()
 
-  /// Makes one graph of all that `enqueue` enqueues, for launches with and without `traced`.
+  /// Makes one graph of all work that `enqueue` enqueues, for launches with and without `traced`.
   virtual void Capture(bool traced, const std::function<void()>& enqueue) = 0;
-  /// Enqueues the graph. It waits for `latch` to be 1, and raises `end` to 1.
+  /// Enqueues the graph. The graph waits for `latch` to be 1, and raises `end` to 1.
   virtual void LaunchGraph(bool traced, const StepCounter& latch, StepCounter& end) = 0;
-  /// By the GPU's clock, of the last graph. [ns]
+  /// Returns the time of the last graph by the GPU's clock. [ns]
   virtual Nanos GraphTime() = 0;
 
-  /// Whether there is anything to Run().
+  /// Returns whether there is anything to Run().
   virtual bool HasWork(int command) const = 0;
-  /// Start and finish of a command with work in the last step, a traced one that is drained. [ns]
+  /// Returns start and finish of a command with work in the last step, which must be traced and
+  /// drained. [ns]
   virtual std::pair<Nanos, Nanos> Times(int command) = 0;
   virtual TraceOverhead OverheadOf(int stream, bool as_graph) = 0;
 
   virtual void RequireAlive() = 0;    ///< @throws std::runtime_error if a stream has failed
   virtual void Drain() noexcept = 0;  ///< waits until the streams are empty or have failed
-  virtual bool Read(const Address& address, std::span<std::byte> bytes) = 0;  ///< as QueueRunner's
+  /// As QueueRunner::Read().
+  virtual bool Read(const Address& address, std::span<std::byte> bytes) = 0;
 };
 
 class StreamQueues : public QueueRunner {
  public:
   /// @param device_names  [num_devices] for messages
-  /// @param progress  [num_queues] the program's    @param own  [1 + num_queues] to be used here;
-  /// the streams can write to both
+  /// @param progress      [num_queues] the counters of the program
+  /// @param own           [1 + num_queues] the latch and end counters of this object; the streams
+  ///   can write to both arrays
   StreamQueues(std::shared_ptr<const ExecutionPlan> plan,
                QueuePlan queues,
                std::vector<std::string> device_names,
