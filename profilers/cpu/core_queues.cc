@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-// False if the step has failed.
+// Waits for the given counters. Returns false if the step has failed.
 template <class Waits>
 bool AwaitAll(const Waits& waits, const StepState& step) {
   for (const auto& wait : waits) {
@@ -38,7 +38,7 @@ CoreQueues::CoreQueues(std::shared_ptr<CpuMachine> machine,
   machine_->workers.RunOnAll([this](int worker) { Prepare(worker); });
 }
 
-// The queue's commands, all addresses as pointers; kernels come later.
+// Fills in the queue's commands with all addresses as pointers. Prepare() adds the kernels.
 void CoreQueues::Fill(int group, const QueuePlan& queues) {
   Queue& queue = queues_[group];
   queue.progress = &memory_.progress[queue.device];

@@ -1,11 +1,11 @@
 #pragma once
 
-// Queues that are groups of pinned cores, the same whether GPUs take part in a program or not.
+// Queues that are groups of pinned cores, with or without GPUs in the same program.
 //
-// The worker of a group runs the ops of its device and the copies of its queue (queue_plan.h), in
-// order, and spins while it waits: a command starts when the counters of the queues that it waits
-// for have come far enough. All waits are for commands that stand before in the plan, so that no
-// two queues wait for one another.
+// The worker of a group runs the ops of its device and the copies of its queue (queue_plan.h) in
+// order. A command starts when the counters of the queues that it waits for have reached the
+// required values; until then the worker spins. All waits are for commands that come earlier in the
+// plan, so queues cannot deadlock.
 
 #include <cstddef>
 #include <memory>
@@ -45,7 +45,7 @@ class CoreQueues : public QueueRunner {
   struct Command {
     int index = 0;  // in the plan
     std::vector<Wait> waits;
-    std::uint64_t announced = 0;  // the queue's counter after it; 0: nobody waits for it
+    std::uint64_t announced = 0;  // value of the queue's counter after it; 0: not awaited
     Nanos start = 0, finish = 0;  // of the latest traced step [ns]
   };
   struct OpCommand : Command {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Devices that are groups of pinned cores. Each runs its queue of commands on a worker thread of
-// its own and spins while it waits. Copies between devices are made by the worker of the source.
-// core_queues.h says how a step runs.
+// Devices that are groups of pinned cores. Each runs its queue of commands on its own worker
+// thread, which spins while it waits. The worker of the source copies data to other devices.
+// core_queues.h describes how a step runs.
 
 #include <memory>
 #include <vector>
@@ -11,24 +11,27 @@
 
 namespace emplace {
 
-/// A device to be: some cores of this machine.
+/// The cores of a device.
 struct CpuGroup {
   std::string name;        ///< "cpu:0"
-  std::vector<int> cores;  ///< numbers as the operating system counts them
+  std::vector<int> cores;  ///< numbers of the operating system
 };
 
 struct CpuMachine;
 
-/// Takes the cores of all groups; a device's kernels use as many threads as it has cores.
-/// @param groups  at least one @throws InputError for an empty group or a core in two groups,
-/// naming them; RunError if a thread cannot be pinned
+/// Makes a backend with a device per group. A device's kernels use as many threads as it has cores.
+/// @param groups  at least one
+/// @throws InputError for an empty group or a core in two groups, naming them
+/// @throws RunError if a thread cannot be pinned
 std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup> groups);
-/// The same on a machine that others use, too; not while a step of theirs runs.
+/// Makes a backend on a machine that other backends share. Steps of these backends must not
+/// overlap.
 std::shared_ptr<Backend> CpuBackendOn(std::shared_ptr<CpuMachine> machine);
-/// The groups' workers and memory (cpu_machine.h). @throws as MakeCpuBackend()
+/// Starts the workers of the groups and reserves their memory (cpu_machine.h).
+/// @throws as MakeCpuBackend()
 std::shared_ptr<CpuMachine> OpenCpuMachine(std::vector<CpuGroup> groups);
 
-/// Cores this process may use, ascending, as the operating system numbers them.
+/// Returns the cores that this process may use, ascending, numbered by the operating system.
 std::vector<int> AllowedCores();
 
 }  // namespace emplace

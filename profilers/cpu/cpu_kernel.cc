@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-// Who implements a kind; nullptr if its parts do.
+// Returns the function that makes kernels of a kind; nullptr if the kind is composed of others.
 cpu::Factory* FactoryOf(KernelKind kind) {
   switch (kind) {
     case KernelKind::kMatmul:
@@ -87,7 +87,8 @@ cpu::Factory* FactoryOf(KernelKind kind) {
   return nullptr;
 }
 
-// oneDNN splits work by the number of OpenMP threads it finds when a primitive is made.
+// Sets the number of OpenMP threads. oneDNN divides work by the number of threads at the creation
+// of a primitive.
 class ThreadsGuard {
  public:
   explicit ThreadsGuard(int threads) : before_(omp_get_max_threads()) {
@@ -101,7 +102,7 @@ class ThreadsGuard {
   int before_;
 };
 
-// Finds the arguments' first elements among the op's tensors.
+// Finds the first elements of the arguments in the op's tensors.
 class ResolvingKernel : public CpuKernel {
  public:
   ResolvingKernel(const KernelCall& call, std::unique_ptr<cpu::ViewKernel> kernel)
@@ -136,8 +137,8 @@ class ResolvingKernel : public CpuKernel {
   std::vector<void*> in_, out_;
 };
 
-// The parts of a composed kernel, one after the other. Temporaries lie in scratch, then comes the
-// parts' own.
+// Runs the parts of a composed kernel in sequence. Scratch holds the temporaries, followed by the
+// scratch of the parts.
 class ComposedKernel : public CpuKernel {
  public:
   ComposedKernel(const Composition& composition, int threads)
@@ -167,7 +168,7 @@ class ComposedKernel : public CpuKernel {
 
  private:
   std::size_t num_outputs_;
-  std::vector<std::int64_t> temporaries_;  // where they lie in scratch [B]
+  std::vector<std::int64_t> temporaries_;  // offsets in scratch [B]
   std::int64_t temporary_bytes_ = 0, part_bytes_ = 0;
   std::vector<std::unique_ptr<CpuKernel>> parts_;
   std::vector<void*> outputs_;  // of the op, then temporaries

@@ -26,7 +26,8 @@ void RequireRoom(const CpuMachine& machine, const ExecutionPlan& plan) {
   }
 }
 
-// The machine's own memory, each arena touched by its group: pages lie close to who touches them.
+// Returns the machine's own memory. Each group touches its arena, so that the pages are close to
+// its cores.
 ProgramMemory TakeMemory(const std::shared_ptr<CpuMachine>& machine, const ExecutionPlan& plan) {
   RequireRoom(*machine, plan);
   machine->staging.Touch(plan.staging_bytes);

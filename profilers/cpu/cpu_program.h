@@ -9,13 +9,14 @@
 
 namespace emplace {
 
-/// A plan loaded by the CPU backend. How it runs: core_queues.h.
+/// A plan loaded by the CPU backend. core_queues.h describes how it runs.
 class CpuProgram : public QueueProgram {
  public:
-  /// Touches memory so that no page is missing later, prepares kernels and writes initial values.
+  /// Touches all memory in advance to avoid page faults in a step, prepares kernels and writes
+  /// initial values.
   /// @param plan  device d is the machine's group d
   /// @throws RunError naming device and bytes if the plan does not fit, op and device if a kernel
-  /// cannot be prepared
+  ///   cannot be prepared
   CpuProgram(std::shared_ptr<CpuMachine> machine, std::shared_ptr<const ExecutionPlan> plan);
 
  private:

@@ -21,13 +21,14 @@ double NanosSince(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-// A worker that waits for the flag of another goes on if that one throws.
+// Sets a flag at the end of a scope, so that a worker that waits for it resumes if the other one
+// throws.
 struct SetAtEnd {
   std::atomic<bool>& flag;
   ~SetAtEnd() { flag.store(true); }
 };
 
-// Shortest span that is timed in one piece [ns].
+// Shorter runs are timed several at a time [ns].
 constexpr double kShortestTiming = 20'000;
 
 class OpBench : public PreparedOp {
@@ -42,7 +43,7 @@ class OpBench : public PreparedOp {
     machine_->workers.RunOn(device_, [&] { Prepare(work, input_bytes, output_bytes); });
   }
 
-  // Warm timings while `other` runs on its own device.
+  // Takes warm timings while `other` runs on its own device.
   void SampleBeside(OpBench& other, int count, std::vector<double>& timings) {
     std::atomic<bool> has_begun{false}, is_over{false};
     machine_->workers.RunOnAll([&](int worker) {
@@ -139,7 +140,7 @@ class OpBench : public PreparedOp {
   int batch_ = 1;
 };
 
-// A source on one group's memory and a destination on another's.
+// A source in one group's memory and a destination in another's.
 struct LinkBuffers {
   LinkBuffers(CpuMachine& machine, const BackendLink& link, std::int64_t size)
       : bytes(size), source(size), destination(size), copy(ContiguousView(DType::kBool, {size})) {
@@ -159,7 +160,7 @@ struct LinkBuffers {
   std::int64_t bytes;
   ReservedMemory source, destination;
   PackedCopy copy;
-  int seen = 0;  // keeps the reads
+  int seen = 0;  // keeps the reads from being optimised away
 };
 
 class CopyBench {
@@ -170,7 +171,7 @@ class CopyBench {
             const BackendLink* beside)
       : machine_(std::move(machine)), link_(link), buffers_(*machine_, link, bytes) {
     if (beside == nullptr) return;
-    // Copies so long that the caches do not keep them.
+    // Copies that exceed the caches.
     beside_ =
         std::make_unique<LinkBuffers>(*machine_, *beside, std::max(bytes, std::int64_t{4} << 20));
     for (int worker : {beside->from, beside->to, link_.to}) {
@@ -178,7 +179,7 @@ class CopyBench {
     }
   }
 
-  // The source's worker writes and copies, as in a step; the destination's reads what has come.
+  // The source's worker writes and copies, as in a step; the destination's worker reads the copy.
   void Sample(int count, std::vector<double>& timings) {
     const bool reads = beside_worker_ != link_.to;
     std::atomic<int> turn{0};  // 2 i: to be copied, 2 i + 1: to be read
@@ -219,7 +220,8 @@ class CopyBench {
   int beside_worker_ = -1;
 };
 
-// `count` empty ops, op i on device_of(i); each waits for the one before if that is elsewhere.
+// Returns a plan of `count` empty ops, op i on device_of(i). Each waits for the previous op if that
+// runs on another device.
 std::shared_ptr<const ExecutionPlan> EmptyOps(const CpuMachine& machine,
                                               int count,
                                               const std::function<int(int)>& device_of) {

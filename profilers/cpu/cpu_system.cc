@@ -26,7 +26,7 @@
 namespace emplace {
 namespace {
 
-// The value behind "key : " in the `core`-th paragraph of /proc/cpuinfo, or "".
+// Returns the value after "key : " in the `core`-th paragraph of /proc/cpuinfo, or "".
 std::string CpuInfo(std::string_view key, int core) {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
@@ -98,7 +98,7 @@ std::string CpuKindName(std::string_view model, int cores) {
     word.clear();
   };
   for (char c : model) {
-    if (c == '@') break;  // the nominal clock
+    if (c == '@') break;  // followed by the nominal clock
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '-') {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else {
@@ -126,7 +126,7 @@ double ClockMhz(int core) {
 std::int64_t PhysicalMemory() {
   const std::int64_t physical =
       static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  // The limit of a container; the file says "max" if there is none.
+  // The memory limit of a container; the file contains "max" if there is none.
   std::ifstream file("/sys/fs/cgroup/memory.max");
   std::int64_t limit = 0;
   return file >> limit && limit > 0 ? std::min(physical, limit) : physical;
@@ -149,7 +149,7 @@ ReservedMemory::ReservedMemory(std::int64_t bytes) : size_(bytes) {
     throw RunError(
         fmt::format("cannot reserve {} B of address space: {}", bytes, std::strerror(errno)));
   }
-  madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // fewer misses where it is possible
+  madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // for fewer TLB misses
   data_ = static_cast<std::byte*>(data);
 }
 

@@ -9,7 +9,8 @@
 namespace emplace {
 namespace {
 
-constexpr size_t kMaxRank = 16;  // after merging; PyTorch stops at 25 dimensions, graphs at 6
+// Dimensions after merging. PyTorch supports up to 25, and graphs have up to 6.
+constexpr size_t kMaxRank = 16;
 
 }  // namespace
 

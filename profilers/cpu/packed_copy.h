@@ -10,19 +10,19 @@
 
 namespace emplace {
 
-/// The plan of such a copy; Copy() does a piece of it.
+/// A prepared copy. Copy() copies one piece of it.
 class PackedCopy {
  public:
   /// @param view  of the source, at most 16 dimensions that cannot be merged
   explicit PackedCopy(const TensorView& view);
 
-  /// What the packed tensor holds [B].
+  /// Returns the size of the packed tensor [B].
   std::int64_t bytes() const { return bytes_; }
-  /// Copies a piece that starts at byte `begin` of the packed tensor: `limit` bytes if the source
+  /// Copies the piece that starts at byte `begin` of the packed tensor: `limit` bytes if the source
   /// is contiguous, else whole rows of the innermost dimension, at least one.
-  /// @param storage  first byte of the view's storage    @param packed  first byte of the
-  /// destination
-  /// @return where the next piece begins; bytes() when all is copied
+  /// @param storage  first byte of the view's storage
+  /// @param packed   first byte of the destination
+  /// @return start of the next piece; bytes() after the last piece
   std::int64_t Copy(const std::byte* storage,
                     std::byte* packed,
                     std::int64_t begin,
@@ -32,7 +32,8 @@ class PackedCopy {
   void CopyRow(const std::byte* from, std::byte* to) const;
 
   std::int64_t element_bytes_ = 1, bytes_ = 0, offset_ = 0;
-  // Innermost dimension (rows) and the others, outermost first, neighbours merged where possible.
+  // The innermost dimension (rows) and the others, outermost first. Neighbouring dimensions are
+  // merged where possible.
   std::int64_t row_length_ = 1, row_stride_ = 1;           // elements
   std::vector<std::int64_t> outer_shape_, outer_strides_;  // strides in bytes
 };

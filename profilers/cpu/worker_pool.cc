@@ -9,7 +9,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kTurnsBeforeSleep = 20000;  // some 100 us: the time between two steps
+constexpr int kTurnsBeforeSleep = 20000;  // about 100 us, the time between two steps
 
 }  // namespace
 

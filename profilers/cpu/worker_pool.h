@@ -17,7 +17,7 @@ namespace emplace {
 /// One thread per group of cores, each with its OpenMP threads.
 class WorkerPool {
  public:
-  /// @param cores  per worker: it and its OpenMP threads are pinned to these
+  /// @param cores  [workers] the cores to which the worker and its OpenMP threads are pinned
   /// @throws RunError if a thread cannot be pinned
   explicit WorkerPool(std::vector<std::vector<int>> cores);
   ~WorkerPool();
@@ -25,14 +25,15 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()); }
-  /// Has all workers run job(worker) at once. To be followed by Wait(), up to which the job lives.
-  /// Only one thread may use the pool at a time.
+  /// Starts job(worker) on all workers. The caller must call Wait() and keep the job alive until it
+  /// returns. Only one thread may use the pool at a time.
   void Start(const std::function<void(int)>& job);
-  /// Sleeps until the last worker has returned. @throws the first exception of a job
+  /// Sleeps until the last worker has returned.
+  /// @throws the first exception of a job
   void Wait();
-  /// Both.
+  /// Calls Start() and Wait().
   void RunOnAll(const std::function<void(int)>& job);
-  /// The same on one worker.
+  /// Runs a job on one worker and waits for it.
   void RunOn(int worker, const std::function<void()>& job);
 
  private:

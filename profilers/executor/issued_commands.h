@@ -23,8 +23,8 @@ struct CarriedCopy {
 struct IssuedCommands {
   /// In issue order. Addresses have only their devices set; layouts and waits are not set.
   std::vector<PlanCommand> commands;
-  std::vector<std::vector<int>>
-      dependencies;                 ///< [commands] the commands it depends on by the graph
+  /// [commands] the commands that each depends on by the graph.
+  std::vector<std::vector<int>> dependencies;
   std::vector<int> command_of_op;   ///< [num_ops]
   std::vector<CarriedCopy> copies;  ///< in issue order
 

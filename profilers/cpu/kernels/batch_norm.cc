@@ -1,6 +1,6 @@
-// Batch norm in training mode. NHWC by oneDNN; NCHW in own loops, plane by plane, which beat
-// oneDNN's plain implementation by far. Both know mean and variance; other statistics are derived
-// from them, or turned into them for the gradient.
+// Batch norm in training mode. NHWC uses oneDNN. NCHW uses hand-written loops, plane by plane,
+// which are much faster than oneDNN's plain implementation. Both work with mean and variance. Other
+// statistics are derived from these, or converted to them for the gradient.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,8 @@ bool AllAre(bool (*suits)(const TensorView&), const KernelCall& call) {
   return std::ranges::all_of(call.inputs, fits) && std::ranges::all_of(call.outputs, fits);
 }
 
-// [n, c, plane] of an NCHW tensor; f(offset of the plane) for all images of a channel.
+// [n, c, plane] of an NCHW tensor. ForEach() calls f(offset of the plane) for all images of a
+// channel.
 struct Planes {
   explicit Planes(const TensorView& x)
       : images(x.shape[0]), channels(x.shape[1]), size(x.shape[2] * x.shape[3]) {}
@@ -41,8 +42,8 @@ struct Planes {
   std::int64_t images, channels, size;
 };
 
-// Sums over a plane. Loops of their own, on arguments by value: GCC vectorises no sum whose
-// operands it finds through a lambda's captures.
+// Sums over a plane. These are separate functions with arguments by value, because GCC does not
+// vectorise sums whose operands are captured by a lambda.
 inline float Sum(const float* x, std::int64_t n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -166,7 +167,7 @@ std::unique_ptr<ViewKernel> MakeOnednnNormBackward(const KernelCall& call) {
       {{DNNL_ARG_DIFF_DST, {x, {Place::kInput, 0}}},
        {DNNL_ARG_SRC, {x, {Place::kInput, 1}}},
        {DNNL_ARG_SCALE, {line, {Place::kInput, 2}}},
-       {DNNL_ARG_SHIFT, {line, {Place::kInput, 2}}},  // oneDNN asks for one, its value is not used
+       {DNNL_ARG_SHIFT, {line, {Place::kInput, 2}}},  // oneDNN requires it, its value is unused
        {DNNL_ARG_MEAN, {line, {Place::kInput, 3}}},
        {DNNL_ARG_VARIANCE, {line, {Place::kInput, 4}}},
        {DNNL_ARG_DIFF_SRC, {x, {Place::kOutput, 0}}},

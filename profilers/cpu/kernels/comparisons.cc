@@ -1,4 +1,4 @@
-// Comparisons of numbers and logic on bools, which give bools.
+// Comparisons of numbers and logic on bools. Results are bools.
 
 #include "profilers/cpu/kernels/rows.h"
 
@@ -29,7 +29,7 @@ std::unique_ptr<ViewKernel> MakeComparison(const KernelCall& call, int threads) 
       return make([](auto a, auto b, auto) { return static_cast<Bool>(a <= b); });
     case Function::kEqual:
       return make([](auto a, auto b, auto) { return static_cast<Bool>(a == b); });
-    case Function::kXor:  // a second operand that is no tensor may be any number
+    case Function::kXor:  // a second operand that is not a tensor may be any number
       return make([](auto a, auto b, auto) { return static_cast<Bool>((a != 0) != (b != 0)); });
     case Function::kNotEqual:
       return make([](auto a, auto b, auto) { return static_cast<Bool>(a != b); });

@@ -1,7 +1,7 @@
-// Convolutions by oneDNN, forward and both gradients. The activations' layout decides the
-// algorithm: NHWC is taken as it is and only the filter is reordered into oneDNN's blocks; NCHW is
-// taken as it is by 1x1 convolutions (matrix products), else reordered into blocks and back, which
-// costs less than the im2col that oneDNN would fall back to.
+// Convolutions by oneDNN, forward and both gradients. The algorithm depends on the layout of the
+// activations. NHWC is used as it is, and only the filter is reordered into oneDNN's blocks. NCHW
+// is used as it is by 1x1 convolutions (matrix products). Otherwise it is reordered into blocks and
+// back, which costs less than oneDNN's fallback, im2col.
 
 #include <algorithm>
 
@@ -13,7 +13,8 @@ namespace {
 using Tag = dnnl::memory::format_tag;
 using Desc = dnnl::memory::desc;
 
-// Dense in the order of dimensions `order`, outermost first; dimensions of size 1 do not count.
+// Returns whether a view is dense with dimensions in the order `order`, outermost first. Dimensions
+// of size 1 do not count.
 bool IsDense(const TensorView& view, const std::vector<int>& order) {
   std::int64_t stride = 1;
   for (auto d = order.rbegin(); d != order.rend(); ++d) {
@@ -29,7 +30,7 @@ bool IsNchw(const TensorView& view) {
   return IsDense(view, {0, 1, 2, 3});
 }
 
-// oneDNN recognises a layout by all its strides, also those of dimensions of size 1.
+// oneDNN recognises a layout by all its strides, including those of dimensions of size 1.
 Desc ActivationDesc(const TensorView& view, bool nhwc) {
   if (nhwc && IsNhwc(view)) return {view.shape, kOnednnF32, Tag::nhwc};
   if (!nhwc && IsNchw(view)) return {view.shape, kOnednnF32, Tag::nchw};
@@ -46,10 +47,11 @@ Desc FilterDesc(const TensorView& view, std::int64_t groups) {
   return OnednnDesc(shape, strides);
 }
 
-// Descriptors of the three tensors: as the caller has them, and as oneDNN shall have them.
+// Descriptors of the three tensors, of the caller's layouts and of the layouts requested from
+// oneDNN.
 struct Problem {
-  Desc x, w, y;                    // as they are
-  Desc asked_x, asked_w, asked_y;  // `any` where oneDNN may choose
+  Desc x, w, y;                    // the caller's
+  Desc asked_x, asked_w, asked_y;  // `any` if oneDNN may choose
   std::vector<std::int64_t> stride, dilation, pad_begin, pad_end;
 };
 
@@ -64,7 +66,7 @@ Problem ProblemOf(const KernelCall& call,
     const std::int64_t extent = (w.shape[2 + d] - 1) * window.dilation[d] + 1;
     const std::int64_t room = x.shape[2 + d] + window.pad_begin[d] - extent;
     const std::int64_t last = (y.shape[2 + d] - 1) * window.stride[d];
-    // Less than the given padding if it would make room for a further window.
+    // Less than the given padding if that has room for an additional window.
     const std::int64_t pad_end = std::min(window.pad_end[d], last - room + window.stride[d] - 1);
     problem.pad_end.push_back(pad_end);
     problem.dilation.push_back(window.dilation[d] - 1);
@@ -80,7 +82,8 @@ Problem ProblemOf(const KernelCall& call,
   problem.x = ActivationDesc(x, nhwc);
   problem.y = ActivationDesc(y, nhwc);
   problem.w = FilterDesc(w, groups);
-  // oneDNN has no fast filter gradient of grouped blocks with odd channels, but one of NHWC.
+  // oneDNN has no fast filter gradient for grouped blocks with odd channels, but it has one for
+  // NHWC.
   const bool asks_nhwc = groups > 1 && call.kind == KernelKind::kConvBackwardFilter;
   const Tag tag = asks_nhwc ? Tag::nhwc : Tag::any;
   problem.asked_x = keeps ? problem.x : Desc(x.shape, kOnednnF32, tag);

@@ -1,5 +1,5 @@
-// Copies between strided views, and fills. Copies whose fast dimensions differ (transpositions) go
-// through oneDNN's blocked reorder; the rest are rows.
+// Copies between strided views, and fills. Copies between different innermost dimensions
+// (transpositions) use oneDNN's blocked reorder. All others copy rows.
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Elementwise functions over strided views: arithmetic, casts and selection in own loops, which run
-// at the speed of memory. The others are in comparisons.cc, float_functions.cc and mathematics.cc.
+// Elementwise functions over strided views: arithmetic, casts and selection in hand-written loops,
+// which run at memory speed. Others are in comparisons.cc, float_functions.cc and mathematics.cc.
 
 #include <algorithm>
 #include <array>
@@ -66,8 +66,7 @@ std::unique_ptr<ViewKernel> MakeCast(const KernelCall& call, int threads) {
       }));
 }
 
-// Sum of three or more inputs, in pieces that stay in the cache: an output may be any of the
-// inputs.
+// Sums three or more inputs, in pieces that fit into the cache. An output may be any of the inputs.
 template <typename T>
 std::unique_ptr<ViewKernel> MakeSumOfDense(const KernelCall& call, int threads) {
   const std::size_t terms = call.inputs.size();

@@ -1,5 +1,5 @@
-// Functions of f32 in own loops: those of arithmetic alone, which the compiler vectorises, and a
-// few that are rare.
+// Functions of f32 in hand-written loops: functions of pure arithmetic, which the compiler
+// vectorises, and a few rare ones.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace emplace::cpu {
 namespace {
 
-// Powers of norms and their gradients are a few products or a root.
+// Powers. Those of norms and their gradients need only a few products or a root.
 std::unique_ptr<ViewKernel> MakePow(const KernelCall& call, int threads) {
   const auto unary = [&](auto f) { return MakeUnaryF32(call, threads, f); };
   if (call.inputs.size() == 1) {

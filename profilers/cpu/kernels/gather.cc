@@ -1,4 +1,4 @@
-// Rows picked from a table, and added to one.
+// Gathers rows from a table, and adds rows to a table.
 
 #include <algorithm>
 #include <cstring>
@@ -25,8 +25,8 @@ std::unique_ptr<ViewKernel> MakeGatherOf(const KernelCall& call, int threads) {
   });
 }
 
-// Each thread adds to a part of the columns of its own, so the order of additions is always that
-// of the rows.
+// Each thread adds to its own part of the columns, so additions are always in the order of the
+// rows.
 std::unique_ptr<ViewKernel> MakeDenseScatterAdd(const KernelCall& call, int threads) {
   if (auto packed = PackUnless(&HasDenseRows, &MakeDenseScatterAdd, call, threads)) return packed;
   const TensorView &rows = call.inputs[0].view, &table = call.outputs[0].view;
@@ -73,7 +73,7 @@ std::unique_ptr<ViewKernel> MakeScatterAdd(const KernelCall& call, int threads) 
   const TensorView &rows = call.inputs[0].view, &table = call.outputs[0].view;
   if (HasDenseRows(table) || call.params.zero_output) return MakeDenseScatterAdd(call, threads);
 
-  // The table's columns do not lie side by side: add to a packed copy, and write that back.
+  // The columns of the table are not contiguous. Adds to a packed copy and writes that back.
   const TensorView packed = ContiguousView(DType::kF32, table.shape);
   KernelCall dense = call;
   dense.outputs[0].view = packed;

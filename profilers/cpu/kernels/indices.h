@@ -8,7 +8,7 @@
 
 namespace emplace::cpu {
 
-/// Reads element i of a 1-D view of integers, modulo `count`: always in [0, count).
+/// Reads element i of a 1-D view of integers, modulo `count`. The result is in [0, count).
 class IndexReader {
  public:
   IndexReader(const TensorView& view, std::int64_t count)

@@ -1,4 +1,4 @@
-// Layer norm over rows, in own loops: rows stay in the cache between the passes over them.
+// Layer norm over rows, in hand-written loops. A row stays in the cache between the passes over it.
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,8 @@ std::unique_ptr<ViewKernel> MakeLayerNormForward(const KernelCall& call, int thr
   });
 }
 
-// [batch, rows, ...] as [batch rows, ...]. @return false if no stride can express it
+// Reshapes [batch, rows, ...] to [batch rows, ...].
+// @return false if no stride can express the result
 bool JoinFirstAxes(TensorView& view) {
   const std::int64_t batch = view.shape[0], rows = view.shape[1];
   if (batch > 1 && rows > 1 && view.strides[0] != view.strides[1] * rows) return false;
@@ -50,7 +51,8 @@ bool JoinFirstAxes(TensorView& view) {
   return true;
 }
 
-// dx row by row; dscale and doffset are summed by columns, each thread for columns of its own.
+// Computes dx row by row. dscale and doffset are summed by columns; each thread has its own
+// columns.
 std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int threads) {
   const TensorView &dy = call.inputs[0].view, &x = call.inputs[1].view, &dx = call.outputs[0].view;
   const std::int64_t rows = x.shape[0], width = x.shape[1];
@@ -101,7 +103,7 @@ std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int th
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeLayerNorm(const KernelCall& call, int threads) {
-  // Batch and rows must be one axis to the loops.
+  // The loops need batch and rows as one axis.
   KernelCall joined = call;
   for (auto* arguments : {&joined.inputs, &joined.outputs}) {
     for (Argument& argument : *arguments) {

@@ -2,7 +2,7 @@
 
 // Loops over several strided views of one shape. To make the innermost loop as long as possible,
 // dimensions of size 1 are dropped, the others are ordered by the first view's strides, and
-// neighbouring dimensions are merged where every view allows it. Dense views become a single loop.
+// neighbouring dimensions are merged if every view allows it. Dense views become a single loop.
 
 #include <array>
 #include <cstdint>
@@ -24,22 +24,21 @@ struct Loops {
 
   int num_dims() const { return static_cast<int>(shape.size()); }
   std::int64_t num_elements() const;
-  /// Of the innermost dimension.
+  /// Returns the length of the innermost dimension.
   std::int64_t row_length() const { return shape.back(); }
   std::int64_t row_stride(int view) const { return strides[view].back(); }
-  /// One loop of stride 1 in every view.
+  /// Returns whether there is a single loop, with stride 1 in every view.
   bool is_one_run() const;
 };
 
-/// The loops over `views`, which have one shape (the caller has checked) of up to kMaxDims
-/// dimensions.
+/// Returns the loops over `views`. They must have the same shape, of up to kMaxDims dimensions.
 Loops MergeLoops(std::span<const TensorView* const> views);
 
-/// `view` broadcast to `shape`, of the same rank: stride 0 where its own size is 1.
+/// Returns `view` broadcast to `shape`, which has the same rank: stride 0 in dimensions of size 1.
 TensorView BroadcastTo(const TensorView& view, const std::vector<std::int64_t>& shape);
 
-/// Walks the positions [begin, end) of the loops over `shape`, in row-major order, keeping the
-/// offsets of N views: Step() is cheap.
+/// Walks the positions [begin, end) of the loops over `shape` in row-major order and updates the
+/// offsets of N views. Step() is cheap.
 template <std::size_t N>
 class Odometer {
  public:
@@ -74,7 +73,7 @@ class Odometer {
   std::array<std::int64_t, N> offsets_{};
 };
 
-/// row(offsets [N], count) for pieces of the innermost dimension, spread over the threads.
+/// Calls row(offsets [N], count) for pieces of the innermost dimension, spread over the threads.
 template <std::size_t N, typename Row>
 void ForEachRow(const Loops& loops, int threads, const Row& row) {
   constexpr std::int64_t kPiece = 16384;
@@ -85,7 +84,7 @@ void ForEachRow(const Loops& loops, int threads, const Row& row) {
   std::array<const std::int64_t*, N> strides;
   for (std::size_t v = 0; v < N; ++v) strides[v] = loops.strides[v].data();
   const int outer_dims = loops.num_dims() - 1;
-  const bool tiny = loops.num_elements() <= kPiece;  // a parallel region costs more
+  const bool tiny = loops.num_elements() <= kPiece;  // a parallel region would take longer
   ParallelRanges(tiny ? 1 : threads, rows * pieces, [&](std::int64_t begin, std::int64_t end) {
     Odometer<N> odometer(loops.shape.data(), strides, outer_dims, begin / pieces);
     std::int64_t piece = begin % pieces;

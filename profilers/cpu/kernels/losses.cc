@@ -6,7 +6,8 @@
 #include "profilers/cpu/kernels/simd.h"
 
 namespace emplace::cpu {
-// log-softmax into the gradient's place, the loss read off it, then exp in place.
+// Computes the log-softmax into the gradient's memory, reads the loss from it, and then takes exp
+// in place.
 std::unique_ptr<ViewKernel> MakeSparseCrossEntropy(const KernelCall& call, int threads) {
   const TensorView &logits = call.inputs[0].view, &labels = call.inputs[1].view,
                    &loss = call.outputs[0].view, &gradient = call.outputs[1].view;
@@ -37,7 +38,7 @@ std::unique_ptr<ViewKernel> MakeNllLoss(const KernelCall& call, int threads) {
   TensorView labels = call.inputs[1].view;
   const std::int64_t batch_step = labels.strides[0] * SizeOf(labels.dtype);  // [B]
   labels.strides.erase(labels.strides.begin());
-  // visit(where the label's class of a row is)
+  // visit(position of the element of each row that its label selects)
   const auto for_rows = [=,
                          label = IndexReader(labels, classes.shape[2]),
                          strides = classes.strides](void* of, const auto& visit) {

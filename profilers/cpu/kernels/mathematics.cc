@@ -1,4 +1,4 @@
-// exp, log, tanh and their like on f32 data: oneDNN's vector mathematics.
+// exp, log, tanh and similar functions of f32 data, by oneDNN's vector mathematics.
 
 #include "profilers/cpu/kernels/loops.h"
 #include "profilers/cpu/kernels/onednn_program.h"
@@ -6,7 +6,7 @@
 namespace emplace::cpu {
 namespace {
 
-// oneDNN's `alpha`: of swish the factor in x sigmoid(factor x); the other functions have none.
+// oneDNN's `alpha`: for swish the factor in x sigmoid(factor x); the other functions do not use it.
 constexpr float kScale = 1;
 
 // oneDNN's vector mathematics on one dense run.
@@ -76,7 +76,7 @@ std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads)
     Refuse(call, "no code for \"" + std::string(ToString(call.params.function)) + "\"");
   const bool is_grad = call.inputs.size() == 2;  // dy, x
   const std::int64_t n = call.outputs[0].view.num_elements();
-  // Packed unless all views are one and the same dense run, in whatever order.
+  // Arguments are packed unless all views are the same dense run, in any order of dimensions.
   std::vector<const TensorView*> views{&call.outputs[0].view};
   for (const Argument& input : call.inputs) views.push_back(&input.view);
   if (!MergeLoops(views).is_one_run())

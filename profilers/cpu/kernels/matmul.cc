@@ -1,5 +1,5 @@
-// C = A B + bias by oneDNN. Operands are read as they lie (transposed, batch broadcast) where one
-// of the two inner dimensions is dense, else packed. The bias is fused.
+// C = A B + bias by oneDNN. Operands are read in place (transposed, batch broadcast) if one of the
+// two inner dimensions is dense, else packed. The bias is fused.
 
 #include "profilers/cpu/kernels/onednn_program.h"
 
@@ -14,7 +14,7 @@ bool IsMatrix(const TensorView& view) {
          ((rows == 1 || row_stride == 1) && (columns == 1 || column_stride >= rows));
 }
 
-// A batch of stride 0 is a batch of 1 to oneDNN, which broadcasts it.
+// oneDNN broadcasts a batch of 1, so a batch of stride 0 becomes a batch of 1.
 dnnl::memory::desc MatrixDesc(const TensorView& view) {
   TensorView matrix = view;
   if (matrix.strides[0] == 0) matrix.shape[0] = 1;
@@ -29,7 +29,7 @@ std::unique_ptr<ViewKernel> MakeFusedMatmul(const KernelCall& call, int threads)
   const TensorView &a = call.inputs[0].view, &b = call.inputs[1].view, &c = call.outputs[0].view;
   const bool has_bias = call.inputs.size() == 3;
   if (auto packed = PackUnless(&IsMatrix, &MakeFusedMatmul, call, threads)) return packed;
-  if (c.shape[0] > 1 && !HasOwnBatch(a) && !HasOwnBatch(b))  // oneDNN broadcasts one of them only
+  if (c.shape[0] > 1 && !HasOwnBatch(a) && !HasOwnBatch(b))  // oneDNN broadcasts only one of them
     return PackUnless(&HasOwnBatch, &MakeFusedMatmul, call, threads);
 
   auto program = std::make_unique<OnednnProgram>();
@@ -51,7 +51,7 @@ std::unique_ptr<ViewKernel> MakeFusedMatmul(const KernelCall& call, int threads)
 
 std::unique_ptr<ViewKernel> MakeMatmul(const KernelCall& call, int threads) {
   if (call.inputs.size() == 2) return MakeFusedMatmul(call, threads);
-  // The bias as [1, 1, n] in all but the shape: PackUnless must not expand it.
+  // The bias as [1, 1, n], because PackUnless must not expand it to the shape of C.
   KernelCall narrow = call;
   TensorView& bias = narrow.inputs[2].view;
   bias.shape[0] = bias.shape[1] = 1;

@@ -110,7 +110,7 @@ void OnednnProgram::Run(void* const* in, void* const* out, void* scratch) {
         pointer = At(scratch, bound.place.index);
         break;
     }
-    // Without a stream, so that no padding is written: the reorders and primitives do that.
+    // Called without a stream, so that it writes no padding. The reorders and primitives write it.
     dnnl_memory_set_data_handle(bound.memory.get(), pointer);
   }
   for (const Step& step : steps_) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A kernel as a sequence of oneDNN primitives. Their memory objects are made beforehand, so that
-// running the kernel only sets pointers.
+// A kernel as a sequence of oneDNN primitives. Their memory objects are made in advance, so that
+// Run() only sets pointers.
 
 #include <cstdint>
 #include <memory>
@@ -16,36 +16,36 @@ namespace emplace::cpu {
 
 inline constexpr auto kOnednnF32 = dnnl::memory::data_type::f32;
 
-const dnnl::engine& OnednnEngine();  ///< oneDNN on the CPU, one for the whole process
+const dnnl::engine& OnednnEngine();  ///< oneDNN on the CPU, one engine for the whole process
 
-/// Attributes of all our primitives: their scratchpad is memory of the caller.
+/// Returns the attributes of all primitives of this project: the caller provides the scratchpad.
 dnnl::primitive_attr OnednnAttributes();
 
-/// oneDNN's description of a view. Strides are as they are; those of dimensions of size 1 become
-/// what a dense tensor has there, because oneDNN looks at them.
+/// Returns oneDNN's description of a view. Strides are unchanged, except in dimensions of size 1,
+/// where they become those of a dense tensor, because oneDNN reads them.
 /// @param view  f32, no stride 0 (IsInjective)
 dnnl::memory::desc OnednnDesc(const TensorView& view);
 dnnl::memory::desc OnednnDesc(const std::vector<std::int64_t>& shape,
                               const std::vector<std::int64_t>& strides);
 
-/// Where a memory's bytes are at run time.
+/// The location of a memory's bytes at run time.
 struct Place {
   enum Base { kInput, kOutput, kScratch } base;
-  std::int64_t index = 0;  ///< of the call's input or output; in scratch the first byte
+  std::int64_t index = 0;  ///< of the call's input or output; for kScratch the first byte
 };
 
-/// Built by Import / Target / Append / Export in the order in which they shall run.
+/// A kernel built by Import, Target, Append and Export, which are called in the order of execution.
 class OnednnProgram : public ViewKernel {
  public:
   OnednnProgram();
 
-  /// A new area in scratch of so many bytes.
+  /// Reserves a new area of `bytes` bytes in scratch.
   Place Reserve(std::int64_t bytes);
-  /// A new area in scratch as large as `desc` needs.
+  /// Reserves a new area in scratch of the size of `desc`.
   Place Reserve(const dnnl::memory::desc& desc);
 
   using Bindings = std::vector<std::pair<int, std::pair<dnnl::memory::desc, Place>>>;
-  /// Appends a primitive; its scratchpad is reserved.
+  /// Appends a primitive and reserves its scratchpad.
   /// @param bindings  DNNL_ARG_* -> descriptor, place
   void Append(const dnnl::primitive& primitive,
               const dnnl::primitive_desc_base& desc,
@@ -55,14 +55,16 @@ class OnednnProgram : public ViewKernel {
                      Place from,
                      const dnnl::memory::desc& to_desc,
                      Place to);
-  /// Where the data at `place`, which lies as `desc`, can be read as `chosen`: `place` itself if
-  /// the two are equal, else an area in scratch, and a reorder into it is appended.
+  /// Returns a place where the data at `place`, with layout `desc`, can be read with layout
+  /// `chosen`. That is `place` itself if the layouts are equal, else an area in scratch, and a
+  /// reorder into it is appended.
   Place Import(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
-  /// Where a primitive shall write a result that lies as `chosen` and is wanted at `place` as
-  /// `desc`: `place` itself if the two are equal, else an area in scratch, from which Export()
-  /// reorders it.
+  /// Returns a place to which a primitive writes a result with layout `chosen` that is wanted at
+  /// `place` with layout `desc`. That is `place` itself if the layouts are equal, else an area in
+  /// scratch, from which Export() reorders it.
   Place Target(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
-  /// Appends the reorder from `from`, which Target() gave, to `place`, unless they are the same.
+  /// Appends the reorder from `from`, the result of Target(), to `place`, unless the layouts are
+  /// equal.
   void Export(const dnnl::memory::desc& chosen,
               Place from,
               const dnnl::memory::desc& desc,

@@ -1,4 +1,4 @@
-// Optimisers: one pass over parameters and state, in place or not.
+// Optimisers: one pass over parameters and state, in place or out of place.
 
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace emplace::cpu {
 namespace {
 
-// update(i, in, out) for every element; pieces by threads.
+// Calls update(i, in, out) for every element, in pieces spread over the threads.
 template <std::size_t Inputs, std::size_t Outputs, typename Update>
 std::unique_ptr<ViewKernel> MakeUpdate(const KernelCall& call, int threads, Update update) {
   return MakeKernel([n = call.outputs[0].view.num_elements(), threads, update](

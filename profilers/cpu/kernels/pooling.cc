@@ -1,6 +1,6 @@
-// Pooling in own loops over any strides: the first-maximum rule and the index output are not
-// oneDNN's. Up to 64 windows are handled at once: those of neighbouring channels where channels lie
-// side by side (NHWC), else those of neighbouring columns.
+// Pooling in hand-written loops over any strides, because oneDNN does not support the first-maximum
+// rule and the index output. Up to 64 windows are computed at once: those of neighbouring channels
+// if channels are contiguous (NHWC), else those of neighbouring columns.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Tile {
   std::int64_t image, channel, row, column, lanes;
 };
 
-// What all pooling kernels have in common. x stands for x and dx, y for y and dy.
+// The geometry that all pooling kernels share. x stands for x and dx, y for y and dy.
 class Geometry {
  public:
   Geometry(const KernelCall& call, const TensorView& x, const TensorView& y)
@@ -47,7 +47,7 @@ class Geometry {
   std::int64_t width() const { return width_; }
   const Strides& x() const { return x_; }
 
-  /// f(tile) for all windows, spread over the threads by image and channels.
+  /// Calls f(tile) for all windows, spread over the threads by image and channels.
   template <typename F>
   void ForEachTile(int threads, const F& f) const {
     const std::int64_t channels = over_channels_ ? kLanes : 1,
@@ -68,19 +68,20 @@ class Geometry {
     });
   }
 
-  /// Offset of a tile's first element, and from lane to lane, in a view of the output's shape.
+  /// Returns the offset of a tile's first element in a view of the output's shape; Step() returns
+  /// that from lane to lane.
   std::int64_t First(const Tile& tile, const Strides& y) const {
     return tile.image * y.n + tile.channel * y.c + tile.row * y.h + tile.column * y.w;
   }
   std::int64_t Step(const Strides& y) const { return over_channels_ ? y.c : y.w; }
 
-  /// Offset of the plane of a tile's lane in x.
+  /// Returns the offset in x of the plane of a tile's lane.
   std::int64_t Plane(const Tile& tile, std::int64_t lane) const {
     return tile.image * x_.n + (tile.channel + (over_channels_ ? lane : 0)) * x_.c;
   }
 
-  /// visit(lanes, offset in x and its step per lane, place in the plane and its step per lane) for
-  /// every element of the windows of a tile that lies inside of the input, row-major.
+  /// Calls visit(lanes, offset in x and its step per lane, place in the plane and its step per
+  /// lane), row-major, for every element of the windows of a tile that is inside the input.
   template <typename Visit>
   void ForEachElement(const Tile& tile, const Visit& visit) const {
     const std::int64_t plane = Plane(tile, 0);
@@ -103,7 +104,7 @@ class Geometry {
     }
   }
 
-  /// What one element of each window of a tile counts in an average.
+  /// Computes the weight of one element of each window of a tile in an average.
   void Shares(const Tile& tile, float* shares) const {
     const Range rows = Rows(tile.row);
     for (std::int64_t lane = 0; lane < tile.lanes; ++lane) {
@@ -196,7 +197,7 @@ std::unique_ptr<ViewKernel> MakeMaxForward(const KernelCall& call, int threads) 
   });
 }
 
-// run(in, out) after dx, the only output, has been cleared.
+// Clears dx, the only output, and calls run(in, out).
 template <typename Run>
 std::unique_ptr<ViewKernel> MakeAccumulating(const KernelCall& call, int threads, Run run) {
   const std::shared_ptr<ViewKernel> clear =
@@ -207,7 +208,8 @@ std::unique_ptr<ViewKernel> MakeAccumulating(const KernelCall& call, int threads
   });
 }
 
-// Equal strides in every dimension that has more than one element: no other stride is ever taken.
+// Returns whether strides are equal in every dimension that has more than one element. Other
+// strides are never used.
 bool HaveEqualSteps(const TensorView& a, const TensorView& b) {
   for (std::size_t d = 0; d < a.shape.size(); ++d) {
     if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
@@ -245,7 +247,7 @@ std::unique_ptr<ViewKernel> MakeMaxBackwardIndices(const KernelCall& call, int t
     geometry.ForEachTile(threads, [&](const Tile& tile) {
       const auto* from = As<std::int64_t>(in[1]) + geometry.First(tile, indices);
       std::int32_t places[kLanes];
-      // Indices come from a forward pass; clamping keeps any bytes inside of the plane.
+      // Indices come from a forward pass. Clamping keeps arbitrary bytes inside the plane.
       for (std::int64_t i = 0; i < tile.lanes; ++i)
         places[i] = static_cast<std::int32_t>(
             std::clamp<std::int64_t>(from[i * index_step], 0, geometry.plane_size() - 1));

@@ -1,5 +1,5 @@
-// The stand-in for ops without a kernel: reads every input byte, writes zeros over every output
-// byte, and multiplies and adds in registers for as many FLOPs as the op has.
+// The proxy kernel for ops without a kernel. It reads every input byte, writes zeros to every
+// output byte, and performs multiply-adds in registers for the number of FLOPs of the op.
 
 #include <cstring>
 
@@ -39,7 +39,7 @@ std::unique_ptr<ViewKernel> MakeRead(const TensorView& view, int threads) {
   });
 }
 
-// Chains enough to keep the multiply-add units busy whatever their latency.
+// Uses enough independent chains to keep the multiply-add units busy despite their latency.
 void MultiplyAdd(int threads, std::int64_t flops) {
   constexpr int kLanes = 16, kChains = 12;
   constexpr std::int64_t kFlopsPerRound = 2 * kLanes * kChains;

@@ -1,5 +1,5 @@
-// Random kernels. Numbers are a hash of the element's position: the same every time, in any order
-// and on any number of threads.
+// Random kernels. Each number is a hash of the element's position, so results are the same in every
+// run, in any order and on any number of threads.
 
 #include "profilers/cpu/kernels/loops.h"
 #include "profilers/cpu/kernels/view_kernel.h"
@@ -7,8 +7,8 @@
 namespace emplace::cpu {
 namespace {
 
-// Uniform in [0, 1) with 24 bits from a counter; the finaliser of MurmurHash3 with the constants of
-// https://github.com/skeeto/hash-prospector.
+// Returns a number uniform in [0, 1), with 24 bits, from a counter. The hash is the finaliser of
+// MurmurHash3 with the constants of https://github.com/skeeto/hash-prospector.
 inline float Uniform(std::uint32_t counter) {
   std::uint32_t hash = counter + 0x9E3779B9U;
   hash = (hash ^ (hash >> 16)) * 0x21F0AAADU;
@@ -17,8 +17,8 @@ inline float Uniform(std::uint32_t counter) {
   return static_cast<float>(static_cast<std::int32_t>(hash >> 8)) * 0x1p-24F;
 }
 
-// Arguments by value: bytes written through `mask` could alter anything behind a reference, and
-// nothing would be vectorised.
+// Arguments are passed by value: writes through `mask`, a pointer to bytes, could alias any
+// referenced variable and prevent vectorisation.
 inline void Drop(const float* x,
                  std::int64_t begin,
                  std::int64_t end,

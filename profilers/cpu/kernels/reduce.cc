@@ -1,5 +1,5 @@
-// Sums and maxima over axes. The input is walked in its own order: where the fast dimension is
-// reduced, rows are summed; where it is kept, rows are added to a piece of sums that stays in the
+// Sums and maxima over axes. The input is read in memory order. If the innermost dimension is
+// reduced, rows are summed. If it is kept, rows are added to a piece of sums that fits into the
 // cache. Partial sums are f32 and short, totals are double.
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace emplace::cpu {
 namespace {
 
-constexpr std::int64_t kPiece = 512;       // sums of a piece of kept positions
-constexpr std::int64_t kPartialRows = 64;  // rows added in f32 before the double total takes over
+constexpr std::int64_t kPiece = 512;       // kept positions whose sums form a piece
+constexpr std::int64_t kPartialRows = 64;  // rows added in f32 before a total in double
 
-// How terms are combined: in f32 to partial results, these in double.
+// The combination of terms: Add() in f32 to partial results, Join() in double.
 struct SumOf {
   static constexpr float kStart = 0;
   static float Add(float partial, float x) { return partial + x; }
@@ -29,11 +29,11 @@ struct LargestOf {
   static double Join(double total, double partial) { return total < partial ? partial : total; }
 };
 
-// The loops over the input, kept and reduced dimensions apart.
+// The loops over the input, with separate kept and reduced dimensions.
 struct Reduction {
   std::vector<std::int64_t> kept_shape, kept_x, kept_y;  // strides of x and y
   std::vector<std::int64_t> reduced_shape, reduced_x;
-  bool sums_rows = false;  // the input's fast dimension is a reduced one
+  bool sums_rows = false;  // the input's innermost dimension is reduced
   std::int64_t num_kept = 1, num_reduced = 1;
 };
 
@@ -67,8 +67,8 @@ Reduction MakeReduction(const TensorView& x, const TensorView& y) {
   return reduction;
 }
 
-// Sum of a row: f32 lanes over pieces of it, each short enough to stay accurate however the
-// compiler orders the additions; pieces are added in double.
+// Returns the sum of a row. It sums pieces of the row in f32 lanes. A piece is short enough to be
+// accurate for any order of additions that the compiler chooses. Pieces are added in double.
 template <typename Terms>
 double SumRow(const float* x, std::int64_t stride, std::int64_t count) {
   constexpr int kLanes = 32;

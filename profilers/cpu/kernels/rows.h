@@ -1,7 +1,7 @@
 #pragma once
 
-// Elementwise functions in own loops: a function of one row, which knows the types, applied to
-// every row of a call's views.
+// Elementwise functions in hand-written loops. A function of one row, which knows the types, is
+// applied to every row of a call's views.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace emplace::cpu {
 
-/// One row of y = f(inputs): strides in elements of each view's own type.
+/// One row of y = f(inputs). Strides are in elements of each view's own type.
 struct Row {
   void* y;
   std::int64_t y_stride;
@@ -22,7 +22,8 @@ struct Row {
   double alpha;
 };
 
-/// Only these row functions know types, so that the walk over the rows is compiled just once.
+/// A function of one row. Only row functions know types, so the walk over the rows is compiled
+/// once.
 using RowFunction = void (*)(const Row& row);
 
 /// y = f(a)
@@ -40,8 +41,8 @@ void UnaryRow(const Row& row) {
   });
 }
 
-/// y = f(a, b, alpha), where a missing b is alpha; broadcast and dense operands have loops of their
-/// own.
+/// y = f(a, b, alpha); alpha replaces a missing b. There are separate loops for broadcast and for
+/// dense operands.
 template <typename A, typename B, typename Y, typename F>
 void BinaryRow(const Row& row) {
   Vectorised([&] {
@@ -83,7 +84,7 @@ auto OfType(DType dtype, Make make) {
   }
 }
 
-/// The kernel that applies `function` to every row of its one output and its up to three inputs.
+/// Makes a kernel that applies `function` to every row of its output and its inputs, at most three.
 std::unique_ptr<ViewKernel> MakeRows(const KernelCall& call, int threads, RowFunction function);
 
 /// f(a) of f32.
@@ -92,7 +93,7 @@ std::unique_ptr<ViewKernel> MakeUnaryF32(const KernelCall& call, int threads, F)
   return MakeRows(call, threads, &UnaryRow<float, float, F>);
 }
 
-/// f(a, b, alpha) of f32, where a missing b is alpha.
+/// f(a, b, alpha) of f32; alpha replaces a missing b.
 template <typename F>
 std::unique_ptr<ViewKernel> MakeBinaryF32(const KernelCall& call, int threads, F) {
   return MakeRows(call, threads, &BinaryRow<float, float, float, F>);

@@ -7,10 +7,10 @@
 namespace emplace::cpu {
 namespace {
 
-// OpenMP's runtime is compiled without ThreadSanitizer, which so has to be told that what was
-// written before a loop is there within, and what the loop wrote after it. What the compiler hands
-// to the loop's threads lies outside of that order: the function with the loop is not looked at,
-// what it calls is.
+// Describes the order of memory accesses to ThreadSanitizer. OpenMP's runtime is not instrumented,
+// so it must be told that writes before a loop are visible in the loop, and writes in the loop are
+// visible after it. The compiler passes arguments to the threads of the loop outside of this order,
+// so the function that contains the loop is not instrumented. The functions that it calls are.
 class LoopOrder {
  public:
   void Fork() { Release(&begin_); }

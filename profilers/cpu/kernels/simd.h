@@ -1,10 +1,10 @@
 #pragma once
 
-// Own loops for the vector units of whatever processor the program runs on. Vectorised(body) runs a
-// copy of `body` that is compiled for the widest instruction set the processor has; everything
-// inside is inlined into that copy. There are copies only for sets beyond the one that the whole
-// program is compiled for. With other compilers than GCC, on other processors than x86-64 and with
-// sanitizers there is only that one.
+// Hand-written loops for the vector units of the processor that runs the program. Vectorised(body)
+// runs a copy of `body` that is compiled for the widest instruction set of the processor; all calls
+// in `body` are inlined into that copy. Copies exist only for instruction sets beyond the baseline
+// that the whole program is compiled for. With compilers other than GCC, processors other than
+// x86-64, or sanitizers, there is only the baseline.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ RunAvx512(const Body& body) {
   body();
 }
 
-// With AVX2 in the baseline, its copy is the baseline's.
+// If the baseline includes AVX2, this copy is the baseline's.
 template <typename Body>
 #ifdef __AVX2__
 [[gnu::flatten, gnu::noinline]] void RunAvx2(const Body& body) {
@@ -69,11 +69,11 @@ void Vectorised(const Body& body) {
 
 #endif
 
-/// call(f, i) for i in [0, threads), each on an OpenMP thread of its own.
+/// Runs call(f, i) for i in [0, threads), each on its own OpenMP thread.
 void RunOnThreads(int threads, void (*call)(const void* f, int i), const void* f);
 
-/// body(begin, end) over a partition of [0, n) into one range per thread, each vectorised. With one
-/// thread no parallel region is entered.
+/// Runs body(begin, end) over a partition of [0, n) into one range per thread, each vectorised.
+/// With one thread it enters no parallel region.
 template <typename Body>
 void ParallelRanges(int threads, std::int64_t n, const Body& body) {
   if (n <= 0) return;
@@ -88,7 +88,7 @@ void ParallelRanges(int threads, std::int64_t n, const Body& body) {
       &run);
 }
 
-/// f(begin, end) over pieces of at most `piece` of [0, n), spread over the threads.
+/// Runs f(begin, end) over pieces of [0, n) of at most `piece` elements, spread over the threads.
 template <typename F>
 void ParallelPieces(int threads, std::int64_t n, std::int64_t piece, const F& f) {
   ParallelRanges(threads, (n + piece - 1) / piece, [&](std::int64_t begin, std::int64_t end) {

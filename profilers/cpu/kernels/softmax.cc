@@ -41,7 +41,7 @@ std::unique_ptr<ViewKernel> MakeSoftmaxBackward(const KernelCall& call) {
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeSoftmax(const KernelCall& call, int threads) {
-  // oneDNN's fast implementations know rows without holes only.
+  // oneDNN's fast implementations require rows without holes.
   if (auto packed = PackUnless(&IsContiguous, &MakeSoftmax, call, threads)) return packed;
   const bool is_forward = call.kind == KernelKind::kSoftmax || call.kind == KernelKind::kLogSoftmax;
   return is_forward ? MakeSoftmaxForward(call) : MakeSoftmaxBackward(call);

@@ -10,8 +10,8 @@
 namespace emplace::cpu {
 namespace {
 
-// Runs a kernel on packed copies of some of its arguments, all of them in scratch behind the
-// kernel's own.
+// Runs a kernel on packed copies of some of its arguments. Scratch holds the copies, followed by
+// the kernel's own scratch.
 class PackedKernel : public ViewKernel {
  public:
   PackedKernel(bool (*suits)(const TensorView&), Factory make, const KernelCall& call, int threads)
@@ -34,7 +34,7 @@ class PackedKernel : public ViewKernel {
     kernel_ = make(inner, threads);
     own_scratch_ = scratch_bytes_;
     scratch_bytes_ += kernel_->scratch_bytes();
-    for (const Copy& copy : copies_)  // a copy may need some of its own, one at a time
+    for (const Copy& copy : copies_)  // a copy may need scratch of its own, one copy at a time
       copy_scratch_ = std::max(copy_scratch_, copy.kernel->scratch_bytes());
     scratch_bytes_ = Aligned(scratch_bytes_);
   }

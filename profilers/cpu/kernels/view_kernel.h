@@ -1,7 +1,8 @@
 #pragma once
 
-// The functions that the files of this folder implement, one per family of kernels, and what they
-// share: refusing a call, and packing arguments whose layout an implementation cannot take.
+// The functions implemented by the files of this folder, one per family of kernels, and their
+// shared functions: refusing a call, and packing arguments whose layout an implementation does not
+// accept.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ class ViewKernel {
   virtual void Run(void* const* in, void* const* out, void* scratch) = 0;
 };
 
-/// A kernel from a function run(in, out, scratch).
+/// Makes a kernel from a function run(in, out, scratch).
 template <typename Function>
 std::unique_ptr<ViewKernel> MakeKernel(Function run, std::int64_t scratch_bytes = 0) {
   class FunctionKernel : public ViewKernel {
@@ -40,7 +41,7 @@ std::unique_ptr<ViewKernel> MakeKernel(Function run, std::int64_t scratch_bytes 
   return std::make_unique<FunctionKernel>(std::move(run), scratch_bytes);
 }
 
-/// For what the table allows and an implementation lacks.
+/// Refuses a call that the kernel table allows and an implementation does not support.
 /// @throws RunError "no CPU kernel for matmul f32 [2, 3] -> f32 [2, 2]: `why`"
 [[noreturn]] void Refuse(const KernelCall& call, std::string_view why);
 
@@ -54,15 +55,16 @@ Factory MakeMatmul, MakeConvolution, MakePooling, MakeBatchNorm, MakeLayerNorm, 
     MakeMathematics, MakeSelect, MakeDropout, MakeRandomUniform, MakeFill, MakeReduce, MakeGather,
     MakeScatterAdd, MakeCopy, MakeRange, MakeCumulativeSum, MakeOptimizer, MakeProxy;
 
-/// A call for a kernel that is part of another kernel. Argument i of either side is tensor i.
+/// Returns a call for a kernel that is part of another kernel. Input i is input tensor i, and
+/// output i is output tensor i.
 KernelCall PartCall(KernelKind kind,
                     const std::vector<TensorView>& inputs,
                     const std::vector<TensorView>& outputs,
                     Function function = Function::kNone);
 
-/// nullptr if `suits(view)` is true of every argument. Else a kernel that copies the other
-/// arguments row-major into scratch, runs what `make` prepares for the call with these copies, and
-/// copies the outputs among them back.
+/// Returns nullptr if `suits(view)` is true for every argument. Otherwise returns a kernel that
+/// copies the other arguments row-major into scratch, runs the kernel that `make` prepares for the
+/// call with these copies, and copies the outputs among them back.
 std::unique_ptr<ViewKernel> PackUnless(bool (*suits)(const TensorView&),
                                        Factory make,
                                        const KernelCall& call,
@@ -70,13 +72,13 @@ std::unique_ptr<ViewKernel> PackUnless(bool (*suits)(const TensorView&),
 
 // Conditions for PackUnless().
 
-/// Whether the elements along the last dimension lie side by side.
+/// Returns whether the elements along the last dimension are contiguous.
 bool HasDenseRows(const TensorView& view);
-/// Whether no dimension is broadcast (stride 0).
+/// Returns whether no dimension is broadcast (stride 0).
 bool IsInjective(const TensorView& view);
 bool IsContiguous(const TensorView& view);  ///< TensorView::is_contiguous()
 
-/// `bytes` up to the next multiple of 64: how areas are laid out in scratch [B].
+/// Returns `bytes` rounded up to a multiple of 64, the alignment of areas in scratch [B].
 inline std::int64_t Aligned(std::int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
