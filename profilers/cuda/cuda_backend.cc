@@ -20,7 +20,7 @@ namespace emplace::cuda {
 
 namespace {
 
-/// Runs `function`; a CudaError in it becomes a RunError that names `where`.
+/// Runs `function` and converts a CudaError to a RunError that names `where`.
 template <typename Function>
 auto WithDevice(const std::string& where, const Function& function) {
   try {
@@ -157,7 +157,7 @@ class CudaBackend final : public Backend {
         sampler = MakeCopySampler(MakePair(link, bytes));
       }
       if (beside) {
-        // Large enough that the other link is hardly ever idle.
+        // Large enough that the other link is almost never idle.
         constexpr std::int64_t kLeast = std::int64_t{4} << 20;
         busy = std::make_shared<BusyLink>(MakePair(*beside, std::max(bytes, kLeast)));
       }
@@ -178,7 +178,7 @@ class CudaBackend final : public Backend {
   }
 
  private:
-  // One of the two, by its device.
+  // An op on a CPU or on a GPU, according to its device.
   struct MixedOp : PreparedOp {
     int device = 0;
     std::shared_ptr<PreparedOp> on_cpu;
@@ -204,7 +204,7 @@ class CudaBackend final : public Backend {
       description.name = device.name;
       description.kind.name = GpuKindName(gpu.name, device.sm_count);
       description.kind.device_class = DeviceClass::kGpu;
-      // A tenth is left for scratch, libraries and what was measured before.
+      // A tenth is reserved for scratch, libraries and memory allocated earlier.
       description.memory = static_cast<std::int64_t>(free / 10 * 9) / parts[*device.gpu];
       description.description = GpuDescription(gpu.name, device.sm_count, gpu.sm_count);
       descriptions_.push_back(description);

@@ -5,12 +5,12 @@
 
 namespace emplace::cuda {
 
-/// A CUDA call failed. Needs no CUDA header, so that any source can catch it.
+/// A CUDA call failed. The class needs no CUDA header, so any source file can catch it.
 class CudaError : public std::runtime_error {
  public:
   /// The message is "file:line: call: name (text)".
-  /// @param call  source text of the call    @param code, name, text  as CUDA numbers, names and
-  /// explains the error
+  /// @param call              source text of the call
+  /// @param code, name, text  CUDA's number, name and explanation of the error
   CudaError(const char* call,
             const char* file,
             int line,

@@ -25,8 +25,8 @@ CudaKernelFactory::~CudaKernelFactory() = default;
 
 namespace {
 
-// The parts of a composed kernel, one after the other. Temporaries lie in scratch, then comes the
-// parts' own.
+// Runs the parts of a composed kernel in sequence. Scratch holds the temporaries, followed by the
+// scratch of the parts.
 class ComposedKernel : public CudaKernel {
  public:
   ComposedKernel(const Composition& composition, CudaKernelFactory& factory)
@@ -59,7 +59,7 @@ class ComposedKernel : public CudaKernel {
  private:
   std::size_t num_outputs_;
   ScratchLayout layout_;
-  std::vector<std::int64_t> temporaries_;  // where they lie in scratch [B]
+  std::vector<std::int64_t> temporaries_;  // offsets in scratch [B]
   std::int64_t part_bytes_ = 0;
   std::vector<std::unique_ptr<CudaKernel>> parts_;
   std::vector<void*> outputs_;  // of the op, then temporaries

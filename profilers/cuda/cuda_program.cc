@@ -21,7 +21,8 @@ std::shared_ptr<StepCounter[]> PinnedCounters(int count) {
   return {memory, counters};
 }
 
-// Arenas of GPUs on the GPU, those of cores page-locked, where copy engines reach them.
+// Allocates the arenas of GPUs on the GPU, and those of cores in page-locked memory, which copy
+// engines can access.
 ProgramMemory TakeMemory(Devices& devices, const ExecutionPlan& plan) {
   ProgramMemory memory;
   for (int d = 0; d < devices.size(); ++d) {

@@ -7,10 +7,10 @@
 
 namespace emplace::cuda {
 
-/// A plan on GPUs and groups of cores, as queues of both kinds (executor/queue_program.h).
-/// cuda_backend.h says how it runs.
+/// Loads a plan on GPUs and groups of cores, as queues of both kinds (executor/queue_program.h).
+/// cuda_backend.h describes how it runs.
 /// @throws RunError naming device and bytes if memory runs out, or op and device if a kernel cannot
-/// be prepared
+///   be prepared
 std::unique_ptr<Program> LoadProgram(std::shared_ptr<Devices> devices,
                                      std::shared_ptr<const ExecutionPlan> plan,
                                      DispatchMode mode);

@@ -22,7 +22,8 @@ CudaStreams::CudaStreams(std::shared_ptr<Devices> devices,
   commands_.resize(plan_->commands.size());
   inputs_.resize(plan_->ops.size());
   outputs_.resize(plan_->ops.size());
-  pack_arguments_.reserve(4 * plan_->commands.size());  // pointers into it are kept
+  // no reallocation, because pointers into it are kept
+  pack_arguments_.reserve(4 * plan_->commands.size());
   for (int i = 0; i < std::ssize(plan_->commands); ++i) {
     const int queue = queues.queue_of_command[i];
     if (queues.kinds[queue] != QueueKind::kStream) continue;
@@ -38,7 +39,7 @@ int CudaStreams::GpuOf(int device) const {
   return device == kStaging ? -1 : (*devices_)[device].gpu.value_or(-1);
 }
 
-/// Runs `function`; its errors get the command's name.
+/// Runs `function` and adds the command's name to its errors.
 template <typename Function>
 void CudaStreams::Named(int command, const Function& function) {
   const auto name = [&] {
@@ -66,7 +67,7 @@ void CudaStreams::AssignStreams(const QueuePlan& queues) {
       lane.gpu = GpuOf(q);
       lane.stream = (*devices_)[q].stream.get();
     } else {
-      // On the first GPU at an end of its copies.
+      // The first GPU among source and destinations of its copies.
       const PlanCommand& first = plan_->commands[queues.lists[q].front()];
       lane.gpu = GpuOf(first.source.device);
       for (const Address& to : first.destinations) {
@@ -107,7 +108,7 @@ void CudaStreams::PrepareOp(int index) {
 
 void CudaStreams::PrepareCopy(int index) {
   const PlanCommand& command = plan_->commands[index];
-  if (command.bytes == 0) return;  // a control edge: order only
+  if (command.bytes == 0) return;  // a control edge has no data
   Command& prepared = commands_[index];
   const Lane& lane = lanes_[prepared.stream];
   const std::byte* source = memory_.At(command.source);
@@ -115,7 +116,7 @@ void CudaStreams::PrepareCopy(int index) {
     prepared.transfers.push_back({memory_.At(to), from, command.bytes, GpuOf(to.device), from_gpu});
   };
   if (command.layout.is_contiguous()) {
-    // A view may begin behind its storage's first byte.
+    // A view may begin after the first byte of its storage.
     const std::byte* from = source + command.layout.offset * SizeOf(command.layout.dtype);
     for (const Address& to : command.destinations) {
       add_transfer(from, GpuOf(command.source.device), to);
@@ -123,8 +124,9 @@ void CudaStreams::PrepareCopy(int index) {
     return;
   }
 
-  // Strided: a kernel packs it, into the destination where it reaches that fast (the same GPU) or
-  // where the source is on the host; else into scratch, which then travels as one piece.
+  // A kernel packs a strided source. It writes to the destination if that is fast (the same GPU) or
+  // if the source is on the host. Otherwise it writes to scratch, which is then copied as one
+  // piece.
   KernelCall pack;
   pack.kind = KernelKind::kCopy;
   pack.inputs.push_back({false, 0, command.layout});
@@ -156,7 +158,7 @@ void CudaStreams::PrepareCopy(int index) {
   prepared.launches.back().scratch = copies.scratch.memory.get();
 }
 
-/// Runs every kernel once, alone: CUDA loads its code now, and an error is of this kernel.
+/// Runs every kernel once, alone, so that CUDA loads its code and errors can be attributed to it.
 void CudaStreams::RunKernelsOnce() {
   for (int i = 0; i < std::ssize(commands_); ++i) {
     const Command& command = commands_[i];
@@ -199,7 +201,7 @@ void CudaStreams::SetInitialValues() {
           "{}: initial value of tensor {}: {}", device.name, value.tensor, error.what()));
     }
   }
-  // A copy from pageable memory may still be under way, and no stream of a step waits for it.
+  // A copy from pageable memory may still be running, and no stream of a step waits for it.
   for (int gpu : devices_->used_gpus()) {
     SelectGpu(gpu);
     EMPLACE_CUDA_CHECK(cudaDeviceSynchronize());
@@ -225,7 +227,7 @@ void CudaStreams::PrepareTrace() {
 }
 
 void CudaStreams::RecordTrace(const Event& event, const Lane& lane) {
-  // In a graph these are nodes of their own rather than a matter of order.
+  // In a graph these events are separate nodes. By default they would only order commands.
   const unsigned flags = is_capturing_ ? cudaEventRecordExternal : cudaEventRecordDefault;
   EMPLACE_CUDA_CHECK(cudaEventRecordWithFlags(event.get(), lane.stream, flags));
 }
@@ -291,7 +293,7 @@ void CudaStreams::Capture(bool traced, const std::function<void()>& enqueue) {
   is_capturing_ = false;
 }
 
-// From the first stream the others fork, and join it at the end.
+// The other streams fork from the first stream, and join it at the end.
 GraphExec CudaStreams::CaptureGraph(const std::function<void()>& enqueue) {
   const Lane& first = first_lane();
   SelectGpu(first.gpu);
@@ -357,7 +359,7 @@ TraceOverhead CudaStreams::OverheadOf(int stream, bool as_graph) {
 void CudaStreams::RequireAlive() {
   for (int q : used_) {
     const cudaError_t error = cudaStreamQuery(lanes_[q].stream);
-    cudaGetLastError();  // "not ready" counts as an error and would show up in a later check
+    cudaGetLastError();  // "not ready" counts as an error, which a later check would report
     if (error == cudaSuccess || error == cudaErrorNotReady) continue;
     throw RunError(fmt::format("{} failed in a step: {} ({})",
                                lanes_[q].name,

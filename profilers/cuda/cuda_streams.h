@@ -1,7 +1,7 @@
 #pragma once
 
-// The GPU streams of a program: every device has its compute stream, every channel a copy stream.
-// What is enqueued when: executor/stream_queues.h.
+// The GPU streams of a program. Every device has its compute stream, every channel a copy stream.
+// executor/stream_queues.h describes the order in which commands are enqueued.
 
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@ class CudaStreams final : public CommandStreams {
   /// Prepares kernels and transfers, runs every kernel once, and writes initial values to GPUs.
   /// @param memory  on GPUs, or page-locked on the host
   /// @throws RunError naming device and bytes if memory runs out, or the command whose kernel
-  /// cannot be prepared
+  ///   cannot be prepared
   CudaStreams(std::shared_ptr<Devices> devices,
               std::shared_ptr<const ExecutionPlan> plan,
               const QueuePlan& queues,
@@ -54,7 +54,7 @@ class CudaStreams final : public CommandStreams {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     std::int64_t bytes = 0;
-    int to_gpu = -1, from_gpu = -1;  ///< both set and different: peers
+    int to_gpu = -1, from_gpu = -1;  ///< both set and different: copy between peers
   };
   struct Command {
     int stream = -1;  ///< -1: on cores
@@ -86,7 +86,7 @@ class CudaStreams final : public CommandStreams {
 
   std::shared_ptr<Devices> devices_;
   std::shared_ptr<const ExecutionPlan> plan_;
-  ProgramMemory memory_;           // arenas are kept although the backend's may have grown since
+  ProgramMemory memory_;           // keeps the arenas even if those of the backend have grown since
   std::vector<Memory> scratches_;  // likewise
   std::vector<Lane> lanes_;        // [num_queues]
   std::vector<int> used_;          // queues

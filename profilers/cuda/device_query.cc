@@ -18,7 +18,7 @@ std::string CudaVersionName(int version) {
 
 GpuList QueryGpus() {
   PrepareEnvironment();
-  // CUDA's runtime would only say that the driver is insufficient.
+  // CUDA's runtime would only report an insufficient driver.
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
     const char* const error = dlerror();
     return {{},

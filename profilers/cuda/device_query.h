@@ -6,8 +6,9 @@
 
 namespace emplace::cuda {
 
-/// What emplace::QueryGpus() calls in the module. Without a driver, GpuList::none says what could
-/// not be loaded; with one that is too old, which CUDA version it supports.
+/// The implementation of emplace::QueryGpus() in the module. Without a driver, GpuList::none names
+/// the library that could not be loaded. If the driver is too old, it names the CUDA version that
+/// the driver supports.
 /// @throws CudaError
 GpuList QueryGpus();
 

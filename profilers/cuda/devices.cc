@@ -114,7 +114,7 @@ void Devices::Grow(GrowingMemory& memory,
     memory.memory = gpu ? AllocateOnGpu(size, owner) : AllocatePinned(size, owner);
     memory.bytes = size;
   };
-  // More than needed, so that plans that grow little by little leave few arenas behind.
+  // Allocates more than needed, so that plans that grow in small steps discard few arenas.
   const std::int64_t generous = std::max(bytes, memory.bytes + memory.bytes / 2);
   try {
     allocate(generous);

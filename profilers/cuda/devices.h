@@ -1,7 +1,7 @@
 #pragma once
 
-// What the programs and samplers of a CUDA backend share: streams, prepared kernels, memory, and
-// the groups of cores beside the GPUs.
+// The resources that the programs and samplers of a CUDA backend share: streams, prepared kernels,
+// memory, and the optional groups of cores.
 
 #include <cstdint>
 #include <map>
@@ -23,8 +23,8 @@
 
 namespace emplace::cuda {
 
-/// Memory that is replaced by a larger piece when more is needed. Programs that hold the smaller
-/// piece keep it alive and go on using it.
+/// Memory that is replaced by a larger allocation when more is needed. Programs that hold the
+/// smaller allocation keep it alive and continue to use it.
 struct GrowingMemory {
   Memory memory;
   std::int64_t bytes = 0;  ///< [B]
@@ -37,7 +37,7 @@ struct GpuKernel {
 };
 using GpuKernels = std::map<std::string, GpuKernel>;  ///< by CallKey
 
-/// A device of the backend: on a GPU, or a group of cores.
+/// A device of the backend: a GPU, a partition of a GPU, or a group of cores.
 struct Device {
   std::string name;
   std::optional<int> gpu;  ///< CUDA's ordinal; nullopt: a CPU
@@ -49,7 +49,7 @@ struct Device {
   GpuKernels gpu_kernels;
 };
 
-/// A stream for copies, with memory for strided sources that are packed before they are copied.
+/// A stream for copies, with memory in which strided sources are packed before the copy.
 struct CopyStream {
   Stream stream;
   GrowingMemory scratch;
@@ -67,32 +67,34 @@ class Devices {
   int size() const { return static_cast<int>(devices_.size()); }
   Device& operator[](int device) { return devices_[device]; }
   const GpuInfo& gpu(int ordinal) const { return gpus_[ordinal]; }
-  /// Ordinals of the GPUs in use, ascending.
+  /// Returns the ordinals of the GPUs in use, ascending.
   const std::vector<int>& used_gpus() const { return used_gpus_; }
-  /// The stream of a channel on a GPU, made when first asked for.
+  /// Returns the stream of a channel on a GPU. The first request makes it.
   CopyStream& copy_stream(int channel, int gpu);
-  /// A stream of the whole GPU for all that is no command of a plan.
+  /// Returns a stream of the whole GPU for all work that is not a command of a plan.
   cudaStream_t origin(int gpu);
-  /// The kernel that packs a strided source of a copy; it runs on the whole GPU.
+  /// Returns the kernel that packs a strided source of a copy. It runs on the whole GPU.
   GpuKernel& packer(int gpu, const KernelCall& call);
-  /// The groups of cores, with the workers that run their queues; nullptr: there are none.
+  /// Returns the groups of cores with the workers that run their queues; nullptr: there are none.
   const std::shared_ptr<CpuMachine>& cpu_machine() const { return cpu_machine_; }
-  /// [groups] device
+  /// Returns the device of each group. [groups]
   const std::vector<int>& device_of_group() const { return device_of_group_; }
   GrowingMemory& staging() { return staging_; }
 
-  /// The kernel of a call on a GPU, prepared when first asked for. @throws CudaError, RunError
+  /// Returns the kernel of a call on a GPU. The first request prepares it.
+  /// @throws CudaError, RunError
   GpuKernel& gpu_kernel(int device, const KernelCall& call);
-  /// Replaces `memory` if it has less than `bytes`. @param gpu  nullopt: page-locked memory of the
-  /// host
-  /// @param owner  for the message @throws RunError naming owner and bytes
+  /// Replaces `memory` if it has less than `bytes`.
+  /// @param gpu    nullopt: page-locked memory of the host
+  /// @param owner  for the message
+  /// @throws RunError naming owner and bytes
   static void Grow(GrowingMemory& memory,
                    std::int64_t bytes,
                    std::optional<int> gpu,
                    const std::string& owner);
-  /// MeasureTraceOverhead(), measured once.
+  /// Returns the result of MeasureTraceOverhead(), which is measured once.
   TraceOverhead trace_overhead(int gpu, bool as_graph);
-  /// InitialBytes(), computed once and kept while there is room.
+  /// Returns InitialBytes(). The result is computed once and cached while there is room.
   const std::vector<std::byte>& initial_bytes(const InitialValue& value);
 
  private:
@@ -103,7 +105,7 @@ class Devices {
     std::optional<TraceOverhead> overheads[2];  // of streams, of graphs
   };
 
-  // Destroyed from the bottom up: streams before the partitions they belong to.
+  // Members are destroyed from the bottom up: streams before their partitions.
   std::vector<GpuInfo> gpus_;
   std::vector<int> used_gpus_;
   std::map<int, Partitions> partitions_;  // by ordinal

@@ -9,7 +9,7 @@ namespace emplace::cuda {
 
 namespace {
 
-/// @param version  CUDA version whose form of the function is wanted: 12040 for 12.4
+/// @param version  CUDA version of the requested form of the function: 12040 for 12.4
 template <typename Function>
 void Resolve(Function& function, const char* name, unsigned version) {
   void* address = nullptr;

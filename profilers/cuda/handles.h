@@ -1,6 +1,6 @@
 #pragma once
 
-// Streams, events, graphs and memory of CUDA with owners that free them.
+// Owners of CUDA's streams, events, graphs and memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,29 +22,34 @@ using Event = std::unique_ptr<CUevent_st, HandleDeleter>;
 using Graph = std::unique_ptr<CUgraph_st, HandleDeleter>;
 using GraphExec = std::unique_ptr<CUgraphExec_st, HandleDeleter>;
 
-/// A stream of the current GPU that does not synchronise with the default stream. @throws CudaError
+/// Makes a stream of the current GPU that does not synchronise with the default stream.
+/// @throws CudaError
 Stream MakeStream();
-/// An event of the current GPU. @param timed  false: it can only be waited for, which costs less
+/// Makes an event of the current GPU.
+/// @param timed  false: the event can only be waited for, which costs less
 /// @throws CudaError
 Event MakeEvent(bool timed);
-/// Time between two finished events of one GPU [ns]. @throws CudaError
+/// Returns the time between two finished events of one GPU [ns].
+/// @throws CudaError
 double NanosBetween(cudaEvent_t start, cudaEvent_t end);
 
-/// Memory on a GPU or page-locked on the host, freed with its last owner.
+/// Memory on a GPU or page-locked memory on the host. The last owner frees it.
 using Memory = std::shared_ptr<std::byte>;
-/// `bytes` on the current GPU. @param owner  for the message: "gpu:0"
-/// @throws RunError naming owner and bytes if there is not that much memory
+/// Allocates `bytes` on the current GPU.
+/// @param owner  for the message: "gpu:0"
+/// @throws RunError naming owner and bytes if there is not enough memory
 Memory AllocateOnGpu(std::int64_t bytes, const std::string& owner);
-/// `bytes` of page-locked memory on the host, which every GPU and its copy engines can reach.
-/// @throws RunError likewise
+/// Allocates `bytes` of page-locked memory on the host, which every GPU and its copy engines can
+/// access.
+/// @throws RunError as AllocateOnGpu()
 Memory AllocatePinned(std::int64_t bytes, const std::string& owner);
 
-/// Makes a GPU the calling thread's current one. Makes no CUDA call if it is already.
+/// Makes a GPU the current one of the calling thread. Makes no CUDA call if it is already current.
 void SelectGpu(int gpu);
 
-/// Sets the environment variables that CUDA reads when it starts, unless the user has set them: as
-/// many hardware queues as there can be, so that streams need not share one and wait for each
-/// other. To be called before the first use of CUDA.
+/// Sets the environment variables that CUDA reads at its start, unless the user has set them. They
+/// request the largest number of hardware queues, so that streams do not share a queue and wait for
+/// each other. Must be called before the first use of CUDA.
 void PrepareEnvironment();
 
 }  // namespace emplace::cuda

@@ -1,4 +1,4 @@
-// The one function that the module exports; profilers/gpu_module.h says how it is used.
+// The one function that the module exports. profilers/gpu_module.h describes its use.
 
 #include "framework/base/error.h"
 #include "profilers/cuda/cuda_backend.h"
@@ -11,7 +11,7 @@ namespace emplace {
 
 namespace {
 
-// CudaError is a type of the module alone; outside, errors are RunErrors.
+// CudaError is a type of the module alone, so errors leave the module as RunErrors.
 GpuList QueryGpusInModule() {
   try {
     return cuda::QueryGpus();

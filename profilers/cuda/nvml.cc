@@ -6,7 +6,7 @@ namespace emplace::cuda {
 
 namespace {
 
-// NVML's stable C interface, as far as it is needed (its header is no part of the toolkit's base).
+// The used part of NVML's stable C interface. Its header is not part of the basic toolkit.
 using NvmlDevice = void*;
 constexpr int kNvmlSuccess = 0;
 constexpr int kNvmlClockSm = 1;
@@ -27,7 +27,7 @@ bool Find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// Stays open for the life of the process.
+/// Returns the library, which stays loaded until the process ends.
 const Nvml& Library() {
   static const Nvml nvml = [] {
     Nvml found;

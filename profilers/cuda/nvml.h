@@ -1,7 +1,7 @@
 #pragma once
 
-// Clocks and temperature from NVIDIA's management library (NVML), which is only read from. It is
-// opened at run time; where it is absent, nothing is known.
+// Reads clocks and temperature from NVIDIA's management library (NVML) and changes no settings. The
+// library is loaded at run time. Without it, no value is known.
 
 #include <optional>
 #include <string>
@@ -13,9 +13,9 @@ struct GpuClocks {
   double sm_mhz = 0;                  ///< 0: not readable
   std::optional<double> temperature;  ///< [degrees C]
 };
-/// @param pci_bus_id  as CUDA says it: "0000:1b:00.0"
+/// @param pci_bus_id  in CUDA's format: "0000:1b:00.0"
 GpuClocks ReadGpuClocks(const std::string& pci_bus_id);
-/// "580.65.06", or empty if unknown.
+/// Returns "580.65.06", or an empty string if unknown.
 std::string DriverVersion();
 
 }  // namespace emplace::cuda

@@ -16,7 +16,7 @@ void Partitions::Destroyer::operator()(CUgreenCtx_st* context) const noexcept {
 Partitions::Partitions(int gpu, const std::string& gpu_name, std::span<const int> sizes) {
   const GreenContextApi& api = GreenContexts();
   SelectGpu(gpu);
-  EMPLACE_CUDA_CHECK(cudaFree(nullptr));  // the primary context exists before the green ones
+  EMPLACE_CUDA_CHECK(cudaFree(nullptr));  // creates the primary context before the green ones
   // The runtime's ordinals are the driver's device handles.
   const CUdevice device = gpu;
   CUdevResource all{};
@@ -35,7 +35,7 @@ Partitions::Partitions(int gpu, const std::string& gpu_name, std::span<const int
     CUdevResource rest{};
     EMPLACE_DRIVER_CHECK(
         api.DevSmResourceSplitByCount(groups.data(), &count, &all, &rest, 0, group_size));
-    // A GPU may round groups up; then the partitions would not be what was asked for.
+    // A GPU may round group sizes up. Then the partitions would not have the requested sizes.
     bool exact = count == static_cast<unsigned>(plan.num_groups);
     for (const CUdevResource& group : groups) exact = exact && group.sm.smCount == group_size;
     if (!exact) continue;

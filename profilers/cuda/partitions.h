@@ -1,6 +1,6 @@
 #pragma once
 
-// Partitions of a GPU as CUDA's green contexts. split_plan.h says how unequal sizes are made.
+// Partitions of a GPU as CUDA's green contexts. split_plan.h describes how unequal sizes are made.
 
 #include <memory>
 #include <span>
@@ -16,12 +16,13 @@ namespace emplace::cuda {
 /// primary context: a kernel prepared in the primary context runs in the stream of any partition.
 class Partitions {
  public:
-  /// @param sizes  SMs of each partition @throws InputError if the GPU cannot give them, naming
-  /// what it can; CudaError
+  /// @param sizes  SMs of each partition
+  /// @throws InputError if the GPU does not support these sizes, naming the supported ones
+  /// @throws CudaError
   Partitions(int gpu, const std::string& gpu_name, std::span<const int> sizes);
 
-  /// A stream whose kernels run only on the SMs of that partition. To be destroyed before this
-  /// object.
+  /// Makes a stream whose kernels run only on the SMs of that partition. It must be destroyed
+  /// before this object.
   Stream MakeStream(int partition) const;
 
  private:

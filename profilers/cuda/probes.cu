@@ -16,7 +16,7 @@ __global__ void StampKernel(volatile std::uint64_t* flag, std::uint64_t value) {
 __global__ void SmCensusKernel(unsigned* blocks_on_sm) {
   unsigned sm = 0;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  // Long enough that the blocks spread over all SMs they may use.
+  // Long enough that the blocks spread over all SMs that they may use.
   const long long start = clock64();
   while (clock64() - start < 20000) {
   }

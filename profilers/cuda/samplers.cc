@@ -42,13 +42,13 @@ double HostNanos(SteadyClock::duration time) {
   return std::chrono::duration<double, std::nano>(time).count();
 }
 
-/// Launches that may wait behind a latch: streams take about a thousand before the host must wait,
-/// and then it could not open the latch any more.
+/// The most launches that wait for a latch. Streams accept about a thousand before the host must
+/// wait, and then the host could not open the latch.
 constexpr int kMostLaunches = 256;
-/// Ops have several launches each, at most so many together with their libraries' own.
+/// The most launches of one kernel call, including those of libraries.
 constexpr int kLaunchesPerCall = 4;
 
-/// Timings [ns] of `count` pieces of work on one stream, each between two events.
+/// Takes `count` timings [ns] of work on one stream, each between two events.
 void TimePieces(cudaStream_t stream,
                 int count,
                 int launches_per_piece,
@@ -77,7 +77,7 @@ void TimePieces(cudaStream_t stream,
   }
 }
 
-/// Median time of a few empty kernels in a row [ns].
+/// Returns the median time of an empty kernel in a series of empty kernels [ns].
 double NullKernelNanos(cudaStream_t stream) {
   constexpr int kBatch = 64;
   std::vector<double> timings;
@@ -92,7 +92,7 @@ double NullKernelNanos(cudaStream_t stream) {
   return Median(std::move(timings)) / kBatch;
 }
 
-/// Until `stop`, two batches in flight: one runs while the other is enqueued.
+/// Runs batches until `stop`. Two batches are in flight: one runs while the other is enqueued.
 void RunWithoutPause(cudaStream_t stream,
                      const std::atomic<bool>& stop,
                      const std::function<void()>& enqueue) {
@@ -110,7 +110,7 @@ int LaunchesOf(const LaunchableOp& op) {
   return kLaunchesPerCall * static_cast<int>(std::max<size_t>(1, op.kernels.size()));
 }
 
-/// Runs an op without pause on a thread of its own, as long as the object lives.
+/// Runs an op without pause on its own thread until it is destroyed.
 class BusyOp {
  public:
   explicit BusyOp(std::shared_ptr<const LaunchableOp> op)
@@ -143,7 +143,7 @@ class BusyOp {
 }  // namespace
 
 Latch::Latch() {
-  // Kept, because taking and freeing page-locked memory makes the GPU stop.
+  // Kept, because the allocation and release of page-locked memory synchronise the GPU.
   thread_local const Memory memory = AllocatePinned(sizeof(Counter), "latch");
   counter_ = reinterpret_cast<Counter*>(memory.get());
   *counter_ = Counter{};
@@ -183,7 +183,7 @@ std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& lone) {
   for (const InitialValue& value : values.outputs) {
     op->memory.push_back(AllocateOnGpu(value.bytes, where.name));
     op->outputs.push_back(op->memory.back().get());
-    // NaN everywhere: what a kernel forgets to write does not look like a result.
+    // NaN everywhere, so that elements that a kernel does not write do not look like results.
     EMPLACE_CUDA_CHECK(cudaMemset(
         op->outputs.back(), 0xff, static_cast<size_t>(std::max<std::int64_t>(value.bytes, 1))));
   }
@@ -203,7 +203,7 @@ std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& lone) {
 
 Sampler MakeAloneSampler(std::shared_ptr<const LaunchableOp> op) {
   const int launches = LaunchesOf(*op);
-  // Short ops in batches of about 100 us, beside which the events' own time does not count.
+  // Short ops run in batches of about 100 us, so that the time of the events is negligible.
   std::vector<double> once;
   TimePieces(
       op->stream, 1, launches, [&] { op->Enqueue(); }, once);
@@ -346,8 +346,8 @@ Sampler MakeDispatchSampler(Devices& devices, int device, DispatchQuantity quant
     }
 
     case DispatchQuantity::kWait: {
-      // Two streams take turns, each empty kernel waiting for the one before on the other stream.
-      // What a turn takes beyond an empty kernel is the wait.
+      // Two streams alternate. Each empty kernel waits for the previous one on the other stream.
+      // The time of a kernel and its wait, less that of an empty kernel, is the wait.
       const auto other = std::make_shared<Stream>(MakeStream());
       constexpr int kHops = 32;
       const auto events = std::make_shared<std::vector<Event>>();

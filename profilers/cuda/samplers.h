@@ -1,11 +1,11 @@
 #pragma once
 
-// Timings of single ops, copies and launches on GPUs: the samplers of the CUDA backend.
+// The samplers of the CUDA backend. They time single ops, copies and launches on GPUs.
 //
-// Events on the stream take the time. So that the time which the host needs to enqueue work is no
-// part of it, the stream is held back by a latch (it waits for a counter on the host) until
-// everything is enqueued. Every kernel runs once before, without a latch, because its code is
-// loaded with the first launch and loading may wait for the stream.
+// Events on the stream measure the time. To exclude the time in which the host enqueues work, a
+// latch holds the stream back until all work is enqueued. The latch makes the stream wait for a
+// counter on the host. Every kernel first runs once without a latch, because the first launch loads
+// its code and loading may wait for the stream.
 
 #include <atomic>
 #include <cstdint>
@@ -27,7 +27,7 @@ class Latch {
   Latch();
   void Close(cudaStream_t stream);  ///< enqueues the wait
   void Open();
-  /// Opens the latch, in case nobody has, and waits for the stream.
+  /// Opens the latch if it is still closed, and waits for the stream.
   ~Latch();
   Latch(const Latch&) = delete;
   Latch& operator=(const Latch&) = delete;
@@ -37,9 +37,9 @@ class Latch {
   cudaStream_t stream_ = nullptr;
 };
 
-/// As Backend::OpSampler, for a GPU device. A warm timing is the time of a batch of ops back to
-/// back, divided by their number; a cold one is the time of a single op after a write of twice the
-/// L2 cache.
+/// As Backend::OpSampler, for a GPU device. A warm timing is the time of a batch of consecutive ops
+/// divided by their number. A cold timing is the time of a single op after a write of twice the
+/// size of the L2 cache.
 Sampler MakeOpSampler(Devices& devices,
                       int device,
                       const OpWork& work,
@@ -60,16 +60,16 @@ Sampler MakeBesideSampler(std::shared_ptr<const LaunchableOp> timed,
 /// As Backend::DispatchSampler, for a GPU device.
 Sampler MakeDispatchSampler(Devices& devices, int device, DispatchQuantity quantity);
 
-/// The two ends of a copy with memory for it. An end is a GPU, or the host (page-locked) for
-/// nullopt.
+/// Source and destination of a copy, with memory for it. Each is on a GPU, or on the host
+/// (page-locked) if nullopt.
 class CopyPair {
  public:
   CopyPair(std::optional<int> from_gpu,
            std::optional<int> to_gpu,
            std::int64_t bytes,
            const std::string& name);
-  void Enqueue();           ///< one copy, on its own stream
-  void CopyOnHost() const;  ///< for two ends on the host
+  void Enqueue();           ///< enqueues one copy on its own stream
+  void CopyOnHost() const;  ///< if source and destination are on the host
   bool is_on_host() const { return !from_gpu_ && !to_gpu_; }
   cudaStream_t stream() const { return stream_.get(); }
   int gpu() const { return from_gpu_ ? *from_gpu_ : *to_gpu_; }
@@ -81,7 +81,7 @@ class CopyPair {
   Stream stream_;
 };
 
-/// Copies without pause on a thread of its own, as long as the object lives.
+/// Copies without pause on its own thread until it is destroyed.
 class BusyLink {
  public:
   explicit BusyLink(std::unique_ptr<CopyPair> copies);
@@ -99,7 +99,8 @@ class BusyLink {
   std::thread thread_;
 };
 
-/// As Backend::CopySampler for a pair with an end on a GPU: single copies, each between two events.
+/// As Backend::CopySampler for a pair with at least one GPU. It times single copies, each between
+/// two events.
 Sampler MakeCopySampler(std::shared_ptr<CopyPair> copies);
 
 }  // namespace emplace::cuda

@@ -7,7 +7,7 @@ namespace emplace::cuda {
 namespace {
 
 CUdeviceptr DevicePointer(const StepCounter& counter) {
-  // With unified addressing, page-locked memory has the same address on both sides.
+  // With unified addressing, page-locked memory has the same address on host and GPU.
   return reinterpret_cast<CUdeviceptr>(&counter);
 }
 

@@ -18,7 +18,8 @@ inline void SetFinished(Counter& counter) {
   Raise(counter, kFinished);
 }
 
-/// Enqueue. @throws CudaError
+/// Enqueues a wait for a counter, or a write to it.
+/// @throws CudaError
 void EnqueueAwait(cudaStream_t stream, const StepCounter& counter, std::uint64_t count);
 void EnqueueRaise(cudaStream_t stream, StepCounter& counter, std::uint64_t count);
 

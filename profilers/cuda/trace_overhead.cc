@@ -25,7 +25,7 @@ TraceOverhead MeasureTraceOverhead(cudaStream_t stream, bool as_graph) {
   for (int i = 0; i < 2 * kCommands; ++i) events.push_back(MakeEvent(true));
   const unsigned flags = as_graph ? cudaEventRecordExternal : cudaEventRecordDefault;
 
-  // Median time of the chain that `enqueue` makes, with `after` called behind each run.
+  // Returns the median time of the chain that `enqueue` makes. Calls `after` after each run.
   const auto time_chain = [&](const std::function<void()>& enqueue,
                               const std::function<void()>& after) {
     GraphExec chain;
@@ -69,7 +69,7 @@ TraceOverhead MeasureTraceOverhead(cudaStream_t stream, bool as_graph) {
     }
   };
 
-  LaunchNull(stream);  // its code is loaded before a latch is closed
+  LaunchNull(stream);  // loads its code before a latch is closed
   EMPLACE_CUDA_CHECK(cudaStreamSynchronize(stream));
   const double plain = time_chain([&] { enqueue(true, false); }, [] {});
   const double traced = time_chain([&] { enqueue(true, true); }, [] {});

@@ -1,6 +1,6 @@
 #pragma once
 
-// Measures what retime.h subtracts.
+// Measures the overhead of tracing, which retime.h subtracts.
 
 #include <cuda_runtime_api.h>
 
@@ -8,9 +8,9 @@
 
 namespace emplace::cuda {
 
-/// What an event on either side of a command costs on the current GPU. Times chains of empty
-/// kernels with and without events, whose difference per kernel is pair + between, and pairs of
-/// events with nothing between them (pair). All are medians of several chains.
+/// Measures the overhead of the two events around a command on the current GPU. Chains of empty
+/// kernels are timed with and without events; the difference per kernel is pair + between. Pairs of
+/// events with nothing between them give pair. All values are medians of several chains.
 /// @param as_graph  true: events as nodes of a captured graph; false: enqueued on the stream
 /// @throws CudaError
 TraceOverhead MeasureTraceOverhead(cudaStream_t stream, bool as_graph);

@@ -8,7 +8,7 @@
 namespace emplace::cuda {
 namespace {
 
-// Strides of dimensions of size 1 say nothing.
+// Strides of dimensions of size 1 are ignored.
 bool HasLayout(const TensorView& view, const TensorView& wanted) {
   if (view.num_elements() == 0) return true;
   for (std::size_t d = 0; d < view.shape.size(); ++d) {
@@ -20,7 +20,7 @@ bool HasLayout(const TensorView& view, const TensorView& wanted) {
 }  // namespace
 
 std::int64_t AlignmentOf(const TensorView& view) {
-  constexpr std::int64_t kStorage = 256;  // that tensors' storage is aligned to
+  constexpr std::int64_t kStorage = 256;  // alignment of the tensors' storage
   return std::gcd(kStorage, view.offset * SizeOf(view.dtype));
 }
 

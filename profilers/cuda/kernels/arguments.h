@@ -1,7 +1,7 @@
 #pragma once
 
-// From a kernel call to device pointers: where arguments and scratch are, and copies of arguments
-// for kernels that take them only row-major.
+// Maps a kernel call to device pointers: the addresses of arguments and scratch, and row-major
+// copies of arguments for kernels that require them.
 
 #include <cstdint>
 #include <string>
@@ -15,10 +15,9 @@
 
 namespace emplace::cuda {
 
-/// Runs prepare() for a well-formed call and returns what it returns. @throws RunError for any
-/// other call, and prepare()'s RunErrors, with the call named in front: "CUDA kernels cannot do
-/// matmul
-/// ...: why"
+/// Runs prepare() for a well-formed call and returns its result.
+/// @throws RunError for any other call. RunErrors of prepare() are thrown with the call in front:
+///   "CUDA kernels cannot do matmul ...: why"
 template <class Prepare>
 auto NamingCall(const KernelCall& call, const Prepare& prepare) {
   try {
@@ -30,26 +29,27 @@ auto NamingCall(const KernelCall& call, const Prepare& prepare) {
   }
 }
 
-/// The least power of two that a view's address is sure to be a multiple of, at most 256 [B].
+/// Returns the largest power of two, at most 256, that divides a view's address for certain [B].
 std::int64_t AlignmentOf(const TensorView& view);
 
-/// What CudaKernel::Launch() gets.
+/// The arguments of CudaKernel::Launch().
 struct LaunchContext {
   void* const* inputs;
   void* const* outputs;
   void* scratch;
   cudaStream_t stream;
 
-  /// The first element of the argument's view.
+  /// Returns the first element of the argument's view.
   void* Pointer(const Argument& argument) const;
-  /// @param offset  that ScratchLayout::Take() gave [B]
+  /// @param offset  result of ScratchLayout::Take() [B]
   void* Scratch(std::int64_t offset) const { return static_cast<char*>(scratch) + offset; }
 };
 
 /// Divides a kernel's scratch into areas.
 class ScratchLayout {
  public:
-  /// A new area of `bytes`. @return its offset, a multiple of 256 [B]
+  /// Takes a new area of `bytes`.
+  /// @return its offset, a multiple of 256 [B]
   std::int64_t Take(std::int64_t bytes);
   std::int64_t bytes() const { return bytes_; }  ///< of all areas
 
@@ -57,25 +57,25 @@ class ScratchLayout {
   std::int64_t bytes_ = 0;
 };
 
-/// An argument in the layout that a kernel takes: the argument itself if its view has that layout,
-/// else a copy in scratch.
+/// An argument in the layout that a kernel requires: the argument itself if its view has that
+/// layout, else a copy in scratch.
 class LaidOutArgument {
  public:
-  /// @param wanted  the layout: shape and dtype of the argument's view, offset 0
-  /// @param scratch  the copy's area is taken from here
-  /// @param alignment  of addresses that the kernel takes; views that start elsewhere are copied
-  /// [B]
+  /// @param wanted     the layout: shape and dtype of the argument's view, offset 0
+  /// @param scratch    the copy's area is taken from here
+  /// @param alignment  of addresses that the kernel accepts; views with less alignment are copied
+  ///   [B]
   LaidOutArgument(const Argument& argument,
                   const TensorView& wanted,
                   ScratchLayout& scratch,
                   std::int64_t alignment = 1);
-  /// The same with a row-major layout.
+  /// Likewise with a row-major layout.
   LaidOutArgument(const Argument& argument, ScratchLayout& scratch);
 
   bool is_copied() const { return scratch_offset_ >= 0; }
   void* Pointer(const LaunchContext& context) const;  ///< of the argument or its copy
-  // The copy to scratch that an input needs before the kernel, and the copy from there that an
-  // output needs after it; to be launched if is_copied().
+  // The copy to scratch that an input needs before the kernel, and the copy from scratch that an
+  // output needs after it. They must be launched if is_copied().
 
   CopyJob CopyIn(const LaunchContext& context) const;
   CopyJob CopyOut(const LaunchContext& context) const;
@@ -86,20 +86,21 @@ class LaidOutArgument {
   CopyJob in_, out_;
 };
 
-/// All arguments of a call row-major, except for those that the kernel takes with any strides.
+/// All arguments of a call in row-major layout, except for those that the kernel accepts with any
+/// strides.
 class DenseArguments {
  public:
   struct Options {
-    std::vector<int> strided_inputs, strided_outputs;  ///< positions of those it takes as they are
-    bool reads_outputs = false;  ///< the kernel reads what is in the outputs: copy them in, too
+    std::vector<int> strided_inputs, strided_outputs;  ///< positions of arguments with any strides
+    bool reads_outputs = false;  ///< the kernel reads the outputs, so they are copied in, too
   };
   DenseArguments(const KernelCall& call, ScratchLayout& scratch)
       : DenseArguments(call, scratch, {}) {}
   DenseArguments(const KernelCall& call, ScratchLayout& scratch, const Options& options);
 
-  /// Enqueues the copies of inputs to where in() points. To be called before the kernel.
+  /// Enqueues the copies of inputs to the addresses of in(). Must be called before the kernel.
   void CopyIn(const LaunchContext& context);
-  /// Enqueues the copies of outputs from where out() points. To be called after the kernel.
+  /// Enqueues the copies of outputs from the addresses of out(). Must be called after the kernel.
   void CopyOut(const LaunchContext& context);
 
   template <class T>
@@ -114,7 +115,7 @@ class DenseArguments {
  private:
   bool reads_outputs_;
   std::vector<LaidOutArgument> inputs_, outputs_;
-  std::vector<CopyJob> jobs_;  // kept to launch without allocating
+  std::vector<CopyJob> jobs_;  // members, so that launches do not allocate
 };
 
 }  // namespace emplace::cuda

@@ -6,14 +6,14 @@
 namespace emplace::cuda {
 namespace {
 
-// What the second pass needs of a channel. Forward: y = (x - a) b + c. Backward:
-// dx = b (dy - c - (x - a) d).
+// The coefficients of a channel for the second pass. Forward: y = (x - a) b + c. Backward: dx = b
+// (dy - c - (x - a) d).
 struct Coefficients {
   float a, b, c, d;
 };
 
-// Sums of x and x^2 about the channel's first element: without it the squares of a channel far
-// from 0 would cancel.
+// Sums of x and x^2 relative to the channel's first element. Without it, the squares of a channel
+// far from 0 would cancel.
 struct ForwardTerms {
   const float* x;
 
@@ -132,7 +132,7 @@ PairReduceJob SumsJob(const BatchNormPlan& plan, void* scratch) {
   job.num_kept = static_cast<std::uint32_t>(plan.channels);
   for (int n = 0; n < 2; ++n) job.kept_strides[n] = plan.channel_strides[n];
   job.reduced = plan.reduced;
-  // The coefficients come first: their alignment is the wider one.
+  // The coefficients come first because they have the larger alignment.
   job.partial = reinterpret_cast<float2*>(static_cast<Coefficients*>(scratch) + plan.channels);
   return job;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 // Batch norm in training over [n, c, h, w], per c (KernelKind has the formulas). Tensors [n, c, h,
-// w] have any strides; vectors [c] are dense. Not cuDNN's kernels, because these may let all blocks
-// of a launch wait for each other, which never ends in a partition that has fewer SMs than cuDNN
-// counts.
+// w] may have any strides; vectors [c] are dense. cuDNN's kernels are not used, because in some of
+// them all blocks of a launch wait for each other. In a partition with fewer SMs than cuDNN
+// assumes, they never end.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@
 
 namespace emplace::cuda {
 
-/// How the tensors [n, c, h, w] of a call are walked.
+/// The traversal of the tensors [n, c, h, w] of a call.
 struct BatchNormPlan {
   std::int64_t channels = 0, count = 0;  ///< count = n h w
   // First pass: sums over n, h, w of up to two tensors.
@@ -26,17 +26,19 @@ struct BatchNormPlan {
   Strided<4> all{};
   int per_thread = 1;
 
-  /// For partial sums and what the first pass leaves for the second [B].
+  /// Returns the size of the partial sums and of the coefficients that the first pass computes for
+  /// the second [B].
   std::int64_t scratch_bytes() const;
 };
 
-/// @param output  y or dx    @param inputs  x, or dy and x; all [n, c, h, w]
+/// @param output  y or dx
+/// @param inputs  x, or dy and x; all [n, c, h, w]
 BatchNormPlan PlanBatchNorm(const TensorView& output, std::span<const TensorView> inputs);
 
-/// Arguments of a launch; all are device pointers, by name as in KernelKind.
+/// Arguments of a forward launch. All are device pointers, named as in KernelKind.
 struct BatchNormForward {
   float epsilon = 0;
-  float momentum = 0;  ///< weight of the batch's statistics in the running ones
+  float momentum = 0;  ///< weight of the batch's statistics in the running statistics
   bool saves_inverse_std = false;
   const float *x = nullptr, *scale = nullptr, *offset = nullptr;
   const float *running_mean_in = nullptr, *running_variance_in = nullptr;  ///< null: none
@@ -48,7 +50,7 @@ void LaunchBatchNormForward(const BatchNormPlan& plan,
                             const BatchNormForward& job,
                             cudaStream_t stream);
 
-/// Likewise.
+/// Arguments of a backward launch.
 struct BatchNormBackward {
   float epsilon = 0;
   bool saves_inverse_std = false;

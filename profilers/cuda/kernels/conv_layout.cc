@@ -22,10 +22,9 @@ AxisPadding DecomposePadding(std::int64_t size,
                              std::int64_t span,
                              std::int64_t stride,
                              std::int64_t outputs) {
-  const std::int64_t reach = (outputs - 1) * stride + span;  // of all windows
-  const std::int64_t end = reach - begin - size;             // that they need after the input
-  // cuDNN counts floor((size + 2 pad - span) / stride) + 1 windows, so that less than a stride may
-  // be left over.
+  const std::int64_t reach = (outputs - 1) * stride + span;  // extent of all windows
+  const std::int64_t end = reach - begin - size;  // elements that the windows need after the input
+  // cuDNN uses floor((size + 2 pad - span) / stride) + 1 windows, so less than a stride may remain.
   const auto fits = [&](std::int64_t total) { return total >= reach && total < reach + stride; };
   if (fits(size + 2 * begin)) return {begin, 0, 0};
   if (end > begin) return {begin, 0, end - begin};

@@ -17,7 +17,7 @@ namespace emplace::cuda {
 namespace {
 
 constexpr std::size_t kMaxConvWorkspace = std::size_t{256} << 20;
-constexpr std::int64_t kAlignment = 16;  // that cuDNN's vector loads ask for [B]
+constexpr std::int64_t kAlignment = 16;  // required by cuDNN's vector loads [B]
 
 using Tensor = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 using Filter = Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
@@ -74,7 +74,7 @@ Convolution MakeConvolution(const ConvLayout& layout) {
   return convolution;
 }
 
-// Where the call has x, w and y, whichever of them it writes.
+// The arguments x, w and y of a call, inputs or outputs.
 struct Roles {
   const Argument &x, &w, &y;
 };
@@ -89,7 +89,7 @@ Roles RolesOf(const KernelCall& call) {
   }
 }
 
-// A convolution in one layout, still without algorithm.
+// A convolution in one layout, before an algorithm is chosen.
 class ConvolutionKernel final : public CudaKernel {
  public:
   ConvolutionKernel(const KernelCall& call,
@@ -128,8 +128,8 @@ class ConvolutionKernel final : public CudaKernel {
     without_workspace_ = scratch_;
   }
 
-  // cuDNN's proposals, best first, deterministic ones before the others. If it refuses to propose
-  // any, `refusals` says why.
+  // Returns cuDNN's proposals, best first, with deterministic ones before the others. If it refuses
+  // to propose any, adds its reason to `refusals`.
   std::vector<int> Algorithms(std::string& refusals) {
     switch (call_.kind) {
       case KernelKind::kConvForward:
@@ -160,7 +160,7 @@ class ConvolutionKernel final : public CudaKernel {
     }
   }
 
-  // False if cuDNN refuses it or it needs too much workspace.
+  // Returns false if cuDNN refuses the algorithm or it needs too much workspace.
   bool Choose(int algorithm) {
     algorithm_ = algorithm;
     workspace_bytes_ = 0;
@@ -229,7 +229,7 @@ class ConvolutionKernel final : public CudaKernel {
   }
 
  private:
-  // The part that x and its padded copy have in common, one way or the other.
+  // Returns the copy of the common part between x and its padded copy, in either direction.
   CopyJob Common(CopyJob job, const LaunchContext& context, bool into_padded) const {
     char* padded = static_cast<char*>(context.Scratch(padded_x_)) +
                    layout_.x_common_inner.offset * SizeOf(DType::kF32);
@@ -255,7 +255,8 @@ class ConvolutionKernel final : public CudaKernel {
     std::vector<int> algorithms;
     for (int i = 0; i < found; ++i) {
       const int algorithm = static_cast<int>(proposals[i].algo);
-      // cuDNN lists an algorithm once per math type; ours is fixed, so once is enough.
+      // cuDNN lists an algorithm once per math type. The math type is fixed here, so one entry is
+      // enough.
       if (proposals[i].status == CUDNN_STATUS_SUCCESS &&
           std::ranges::count(algorithms, algorithm) == 0) {
         algorithms.push_back(algorithm);

@@ -13,7 +13,7 @@ CopyJob PlanCopy(const TensorView& destination, const TensorView& source) {
     job.path = CopyPath::kFlat;
     return job;
   }
-  // Narrower than a quarter of a tile most threads would idle.
+  // With less than a quarter of a tile, most threads would be idle.
   constexpr std::uint32_t kWorthwhile = kTile / 4;
   if (job.element_bytes == 4 && dims.strides[0][last] == 1 && dims.strides[1][last] != 1 &&
       dims.shape[last] >= kWorthwhile) {

@@ -38,7 +38,7 @@ __device__ void CopyFlat(const CopyJob& job,
   }
 }
 
-// Row y of the grid is a job.
+// Row y of the grid processes one job.
 __global__ void CopyKernel(const __grid_constant__ CopyJobs jobs) {
   const CopyJob& job = jobs.job[blockIdx.y];
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
@@ -63,9 +63,9 @@ __global__ void CopyKernel(const __grid_constant__ CopyJobs jobs) {
   }
 }
 
-// A block moves one tile through shared memory, so that both sides are walked along their runs.
+// A block moves one tile through shared memory, so that accesses on both sides are contiguous.
 __global__ void TransposeKernel(const __grid_constant__ CopyJob job) {
-  __shared__ std::uint32_t tile[kTile][kTile + 1];  // one wider: no bank conflicts
+  __shared__ std::uint32_t tile[kTile][kTile + 1];  // one column more avoids bank conflicts
   const Strided<2>& dims = job.dims;
   const int row_dim = job.source_dim;
   const int column_dim = dims.rank - 1;

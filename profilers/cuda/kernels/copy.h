@@ -1,6 +1,6 @@
 #pragma once
 
-// Strided copies: transposes, slices, concatenations, packing. Several in one launch.
+// Strided copies: transposes, slices, concatenations, packing. One launch may perform several.
 
 #include <cstdint>
 #include <span>
@@ -11,19 +11,19 @@
 
 namespace emplace::cuda {
 
-/// Which kernel does a copy.
+/// The kernel of a copy.
 enum class CopyPath : std::uint8_t {
-  kFlat,     ///< both sides are one run of bytes
-  kTiled,    ///< 4-byte elements side by side along different dimensions on each side: a transpose
-  kGeneral,  ///< anything else
+  kFlat,   ///< both sides are one contiguous run of bytes
+  kTiled,  ///< a transpose: 4-byte elements, contiguous along different dimensions of the two sides
+  kGeneral,  ///< all other copies
 };
 
 /// One copy, passed to the kernel by value; the pointers are set at launch.
 struct CopyJob {
   CopyPath path = CopyPath::kGeneral;
   std::uint8_t element_bytes = 4;  ///< 1, 4 or 8
-  /// kTiled: the dimension along which the source's elements are side by side; the destination's
-  /// are so along the last.
+  /// kTiled: the dimension along which the source is contiguous; the destination is contiguous
+  /// along the last dimension.
   std::uint8_t source_dim = 0;
   Strided<2> dims{};  ///< operand 0: destination, 1: source
   void* destination = nullptr;
@@ -32,10 +32,10 @@ struct CopyJob {
 
 inline constexpr int kTile = 32;
 
-/// @throws RunError if the views are beyond Strided's limits
+/// @throws RunError if the views exceed Strided's limits
 CopyJob PlanCopy(const TensorView& destination, const TensorView& source);
 
-/// Number of tiles of a kTiled job.
+/// Returns the number of tiles of a kTiled job.
 std::int64_t TilesOf(const CopyJob& job);
 
 /// Enqueues all jobs: flat and general ones several to a launch, tiled ones alone.

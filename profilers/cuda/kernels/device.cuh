@@ -1,7 +1,7 @@
 #pragma once
 
-// What our kernels share: launching, walking strided operands, loading any dtype, sums over
-// threads.
+// Functions that this project's kernels share: launching, traversing strided operands, loading any
+// dtype, sums over threads.
 
 #include <cstdint>
 
@@ -16,7 +16,9 @@ inline constexpr unsigned kBlock =
     256;  ///< threads of a block, unless a kernel needs another number
 inline constexpr unsigned kWarp = 32;
 
-/// Enqueues `kernel` and checks the launch. @param name  for the error @throws CudaError
+/// Enqueues `kernel` and checks the launch.
+/// @param name  for the error
+/// @throws CudaError
 template <class... Parameters, class... Arguments>
 void Launch(const char* name,
             void (*kernel)(Parameters...),
@@ -36,13 +38,13 @@ void Launch(const char* name,
                     cudaGetErrorString(result));
   }
 #else
-  // Compiled for the host by a test, which has a function that runs kernels there (on_host.h).
+  // A test compiles this file for the host. Its RunOnHost() runs kernels there (on_host.h).
   RunOnHost(name, kernel, blocks, threads, stream, arguments...);
 #endif
 }
 
-/// Where each operand has the element with this linear index. @param offsets  results, in elements
-/// from the operand's first
+/// Computes the position of the element with this linear index in each operand.
+/// @param offsets  results, in elements from the operand's first
 template <int N>
 __device__ inline void OffsetsOf(const Strided<N>& dims,
                                  std::uint32_t index,
@@ -57,7 +59,7 @@ __device__ inline void OffsetsOf(const Strided<N>& dims,
   }
 }
 
-/// The element `index` of an array of `dtype`, as a T.
+/// Returns element `index` of an array of `dtype` as a T.
 template <class T>
 __device__ inline T LoadAs(const void* data, DType dtype, std::int64_t index) {
   switch (dtype) {
@@ -91,7 +93,7 @@ __device__ inline void StoreAs(void* data, DType dtype, std::int64_t index, T va
   }
 }
 
-/// `index` modulo `size`, in [0, size) for negative indices, too.
+/// Returns `index` modulo `size`, in [0, size) for negative indices, too.
 __device__ inline std::int64_t Wrapped(std::int64_t index, std::int64_t size) {
   const std::int64_t rest = index % size;
   return rest < 0 ? rest + size : rest;
@@ -110,7 +112,7 @@ struct MaximumOf {
   }
 };
 
-/// Combines the values of the kWidth threads of a group; every thread gets the result. A group is a
+/// Combines the values of the kWidth threads of a group. Every thread gets the result. A group is a
 /// row of the block, blockDim = (kWidth, groups). It is a warp, or the whole block if kWidth =
 /// kBlock.
 template <unsigned kWidth, class T, class Combine>

@@ -27,7 +27,7 @@ __device__ inline T GeluInnerSlope(T x) {
   return T(0.79788456080286536) * (T(1) + T(3 * 0.044715) * x * x);
 }
 
-// The exponents of norms and their gradients are tried first: all threads take the same branch.
+// The exponents of norms and their gradients come first. All threads take the same branch.
 template <class T>
 __device__ inline T PowerOf(T a, T exponent) {
   if (exponent == T(1)) return a;
@@ -77,7 +77,7 @@ __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
       return a <= b ? T(1) : T(0);
     case Function::kEqual:
       return a == b ? T(1) : T(0);
-    case Function::kXor:  // a second operand that is no tensor may be any number
+    case Function::kXor:  // a second operand that is not a tensor may be any number
       return (a != T(0)) != (b != T(0)) ? T(1) : T(0);
     case Function::kNotEqual:
       return a != b ? T(1) : T(0);
@@ -157,7 +157,7 @@ __device__ inline T Evaluate(Function function, T a, T b, T alpha) {
       return a * HardSigmoid(a);
     case Function::kHardSwishGrad:
       return b < T(-3) ? T(0) : b > T(3) ? a : a * (b / T(3) + T(0.5));
-    default:  // kCast; reductions are refused before
+    default:  // kCast; reductions are refused earlier
       return a;
   }
 }
@@ -206,7 +206,7 @@ __global__ void FlatSumKernel(FlatInputs inputs, int num_inputs, float* out, std
   }
 }
 
-// T computes; without kAnyDType all operands are T.
+// The computation is in T. Without kAnyDType all operands are T.
 template <class T, bool kAnyDType>
 __device__ inline T Read(const ElementwiseJob& job, int input, std::int64_t at) {
   if constexpr (kAnyDType) return LoadAs<T>(job.inputs[input], job.input_dtypes[input], at);
@@ -280,7 +280,7 @@ void LaunchFlat(const ElementwiseJob& job, cudaStream_t stream) {
          static_cast<std::int64_t>(job.dims.count));
 }
 
-// Of f32 alone: the functions of the table that have such a result.
+// Launches the functions of the table that have a result for f32.
 template <std::size_t... kRows>
 void LaunchFlat(const ElementwiseJob& job, cudaStream_t stream, std::index_sequence<kRows...>) {
   const auto try_row = [&]<std::size_t kRow>(std::integral_constant<std::size_t, kRow>) {

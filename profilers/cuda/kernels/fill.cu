@@ -13,8 +13,9 @@ __global__ void FillKernel(const __grid_constant__ FillJob job, T value) {
   static_cast<T*>(job.output)[at[0]] = value;
 }
 
-// Philox 4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011)
-// would give four numbers; one mix of the counter is enough for data.
+// Returns a pseudorandom number from one mix of the counter, which is sufficient for data. Philox
+// 4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) would
+// give four numbers.
 __device__ inline float Uniform(std::uint64_t counter) {
   std::uint64_t x = (counter + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -112,7 +113,7 @@ void LaunchDropoutForward(const float* x,
                           std::int64_t count,
                           cudaStream_t stream) {
   if (count == 0) return;
-  // With probability 1 everything is dropped; 0 * infinity would be NaN.
+  // With probability 1 all elements are dropped; 0 * infinity would be NaN.
   const double scale = probability < 1 ? 1 / (1 - probability) : 0;
   Launch("Dropout forward",
          DropoutForwardKernel,

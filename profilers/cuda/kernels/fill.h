@@ -17,15 +17,17 @@ struct FillJob {
   Strided<1> dims{};
   void* output = nullptr;
 };
-/// @throws RunError if the view is beyond Strided's limits
+/// @throws RunError if the view exceeds Strided's limits
 FillJob PlanFill(double value, const TensorView& output);
 void LaunchFill(const FillJob& job, cudaStream_t stream);
 
-/// out[i] = uniform(i): in [0, 1), a function of i alone, so the same in every launch.
+/// Computes out[i] = uniform(i), in [0, 1). It is a function of i alone, so it is the same in every
+/// launch.
 void LaunchRandomUniform(float* out, std::int64_t count, cudaStream_t stream);
 
-/// mask[i] = uniform(i) >= probability; y = mask ? x / (1 - probability) : 0.
-/// @param mask  may be null    @param probability  of a zero
+/// Computes mask[i] = uniform(i) >= probability; y = mask ? x / (1 - probability) : 0.
+/// @param mask         may be null
+/// @param probability  of a zero
 void LaunchDropoutForward(const float* x,
                           float* y,
                           std::uint8_t* mask,
@@ -33,7 +35,7 @@ void LaunchDropoutForward(const float* x,
                           std::int64_t count,
                           cudaStream_t stream);
 
-/// dx = dy * mask * scale.
+/// Computes dx = dy * mask * scale.
 void LaunchDropoutBackward(const float* dy,
                            const std::uint8_t* mask,
                            float* dx,

@@ -8,7 +8,7 @@
 namespace emplace::cuda {
 namespace {
 
-// Columns of [batch, rows, columns] as runs of memory: the leading dimension, if that is possible.
+// Returns the leading dimension of [batch, rows, columns] if its columns are contiguous.
 std::optional<std::int64_t> LeadingOfColumns(const TensorView& view) {
   const std::int64_t rows = view.shape[1], columns = view.shape[2];
   if (rows > 1 && view.strides[1] != 1) return {};
@@ -27,8 +27,8 @@ std::int64_t BatchStride(const TensorView& view) {
   return view.shape[0] > 1 ? view.strides[0] : 0;
 }
 
-// The operand whose op() is the matrix `argument`, or its transpose; a row-major copy of the
-// argument if need be.
+// Returns the operand whose op() is the matrix `argument`, or its transpose. If no operand
+// describes the argument in place, the result describes a row-major copy.
 GemmOperand FindOperand(const TensorView& argument, bool is_transpose, bool& copies) {
   for (const bool is_copy : {false, true}) {
     TensorView view = is_copy ? ContiguousView(argument.dtype, argument.shape) : argument;
@@ -53,7 +53,7 @@ GemmLayout PlanGemm(const TensorView& a,
   GemmLayout layout;
   layout.batch = c.shape[0];
   layout.depth = a.shape[2];
-  // The result decides: BLAS writes column-major matrices.
+  // BLAS writes column-major matrices, so the layout of the result determines the order.
   layout.is_swapped = true;
   TensorView result = Transposed(c);
   // Matrices of a batch that share memory cannot be written.

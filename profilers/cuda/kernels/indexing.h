@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of a table by index: gather and scatter-add. All tensors are row-major without holes;
-// indices are taken modulo the number of rows in the table.
+// Gather and scatter-add of the rows of a table by index. All tensors are row-major without holes.
+// Indices are taken modulo the number of rows of the table.
 
 #include <cstdint>
 
@@ -20,8 +20,8 @@ struct GatherJob {
 };
 void LaunchGather(const GatherJob& job, cudaStream_t stream);
 
-/// table [v, width] += alpha * rows [n, width] at indices [n]. Additions are atomic and in no fixed
-/// order, so results may differ in the last digits from launch to launch.
+/// table [v, width] += alpha * rows [n, width] at indices [n]. Additions are atomic and their order
+/// is not fixed, so the last digits of results may differ between launches.
 struct ScatterAddJob {
   std::int64_t table_rows = 0, n = 0, width = 0;
   DType index_dtype = DType::kI64;

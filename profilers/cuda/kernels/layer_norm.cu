@@ -6,7 +6,8 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::int64_t kWarpWidth = 512;  // rows up to here get a warp, longer ones a block
+// rows up to this width are processed by a warp, longer ones by a block
+constexpr std::int64_t kWarpWidth = 512;
 
 template <unsigned kGroup>
 __global__ void ForwardKernel(LayerNormForward job) {
@@ -54,7 +55,7 @@ __global__ void BackwardRowsKernel(LayerNormBackward job) {
   }
 }
 
-// Of a column: dy z and dy.
+// The terms of a column: dy z and dy.
 struct ParameterTerms {
   const float *dy, *x, *mean, *inverse_std;
 

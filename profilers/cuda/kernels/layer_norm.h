@@ -8,7 +8,7 @@
 
 namespace emplace::cuda {
 
-/// Arguments of a launch; device pointers by name as in KernelKind.
+/// Arguments of a forward launch. Device pointers are named as in KernelKind.
 struct LayerNormForward {
   std::int64_t rows = 0, width = 0;
   float epsilon = 0;
@@ -17,7 +17,7 @@ struct LayerNormForward {
 };
 void LaunchLayerNormForward(const LayerNormForward& job, cudaStream_t stream);
 
-/// Likewise; shapes as in KernelKind.
+/// Arguments of a backward launch, with shapes as in KernelKind.
 struct LayerNormBackward {
   std::int64_t rows = 0, width = 0;
   const float *dy = nullptr, *x = nullptr, *mean = nullptr, *inverse_std = nullptr,
@@ -25,7 +25,7 @@ struct LayerNormBackward {
   float *dx = nullptr, *dscale = nullptr, *doffset = nullptr;
   void* scratch = nullptr;  ///< LayerNormScratchBytes()
 };
-/// Scratch for partial sums [B].
+/// Returns the scratch for partial sums [B].
 std::int64_t LayerNormScratchBytes(std::int64_t rows, std::int64_t width);
 void LaunchLayerNormBackward(const LayerNormBackward& job, cudaStream_t stream);
 

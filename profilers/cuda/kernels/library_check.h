@@ -1,6 +1,6 @@
 #pragma once
 
-// Every call of cuBLASLt and cuDNN goes through these macros, and their objects have owners.
+// Every call of cuBLASLt and cuDNN uses these macros, and owners hold their objects.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,8 @@
 
 #include "profilers/cuda/cuda_error.h"
 
-/// Runs a cuBLASLt call. @throws emplace::cuda::CudaError with call, file, line and status name
+/// Runs a cuBLASLt call.
+/// @throws emplace::cuda::CudaError with call, file, line and status name
 #define EMPLACE_CUBLAS_CHECK(call)                                                      \
   do {                                                                                  \
     const cublasStatus_t emplace_cublas_result = (call);                                \
@@ -25,7 +26,8 @@
     }                                                                                   \
   } while (false)
 
-/// Runs a cuDNN call. @throws emplace::cuda::CudaError with call, file, line and what cuDNN says
+/// Runs a cuDNN call.
+/// @throws emplace::cuda::CudaError with call, file, line and cuDNN's message
 #define EMPLACE_CUDNN_CHECK(call)                                                       \
   do {                                                                                  \
     const cudnnStatus_t emplace_cudnn_result = (call);                                  \
@@ -49,14 +51,13 @@ struct Destroyer {
     kDestroy(object);
   }
 };
-/// An object of a library with its owner: Owned<cudnnTensorDescriptor_t,
-/// cudnnDestroyTensorDescriptor>.
+/// An owner of a library's object: Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>.
 template <class Handle, auto kDestroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<kDestroy>>;
 
 namespace internal {
 
-/// What cuDNN says of the last error of this thread.
+/// Returns cuDNN's message for the last error of this thread.
 inline std::string CudnnText() {
   char text[512] = "";
   cudnnGetLastErrorString(text, sizeof text);

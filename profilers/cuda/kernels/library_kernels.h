@@ -11,18 +11,19 @@
 
 namespace emplace::cuda {
 
-/// The contexts of cuBLASLt and cuDNN for one GPU or partition; kernels keep them alive.
+/// The contexts of cuBLASLt and cuDNN for one GPU or partition. Kernels keep them alive.
 class LibraryHandles {
  public:
-  /// @param sm_count  streaming multiprocessors of the partition; 0: the whole GPU @throws
-  /// CudaError
+  /// @param sm_count  streaming multiprocessors of the partition; 0: the whole GPU
+  /// @throws CudaError
   explicit LibraryHandles(int sm_count);
   ~LibraryHandles();
   LibraryHandles(const LibraryHandles&) = delete;
   LibraryHandles& operator=(const LibraryHandles&) = delete;
 
   cublasLtHandle_t cublas() const { return cublas_; }
-  /// cuDNN's handle, bound to `stream` until the next call. @throws CudaError
+  /// Returns cuDNN's handle, bound to `stream` until the next call.
+  /// @throws CudaError
   cudnnHandle_t cudnn(cudaStream_t stream);
   int sm_count() const { return sm_count_; }
 
@@ -32,13 +33,15 @@ class LibraryHandles {
   cudnnHandle_t cudnn_ = nullptr;
 };
 
-/// A kMatmul call. f32 products are computed in f32, not in TF32.
-/// @throws CudaError; RunError if no algorithm fits
+/// Prepares a kMatmul call. f32 products are computed in f32, not in TF32.
+/// @throws CudaError
+/// @throws RunError if no algorithm fits
 std::unique_ptr<CudaKernel> PrepareMatmul(const KernelCall& call,
                                           std::shared_ptr<LibraryHandles> handles);
 
-/// A call of one of the three kinds of convolution, likewise. An algorithm is run once (trial.h)
-/// before it is taken, since cuDNN's heuristics are known to propose some that then refuse to run.
+/// Prepares a call of one of the three kinds of convolution. It runs an algorithm once (trial.h)
+/// before choosing it, because cuDNN's heuristics sometimes propose algorithms that refuse to run.
+/// @throws as PrepareMatmul()
 std::unique_ptr<CudaKernel> PrepareConvolution(const KernelCall& call,
                                                std::shared_ptr<LibraryHandles> handles);
 

@@ -63,7 +63,7 @@ Matrix MakeMatrix(const GemmOperand& operand, std::int64_t batch) {
   return matrix;
 }
 
-// No products to add: C = bias or 0.
+// A matmul of depth 0: C = bias or 0.
 class EmptyMatmulKernel final : public CudaKernel {
  public:
   explicit EmptyMatmulKernel(const KernelCall& call) : call_(call) {
@@ -112,7 +112,7 @@ class MatmulKernel final : public CudaKernel {
       Set(description_,
           CUBLASLT_MATMUL_DESC_EPILOGUE,
           static_cast<std::uint32_t>(CUBLASLT_EPILOGUE_BIAS));
-      // The heuristics look at the address's alignment.
+      // The heuristics read the alignment from the address.
       Set(description_,
           CUBLASLT_MATMUL_DESC_BIAS_POINTER,
           reinterpret_cast<const void*>(AlignmentOf(call.inputs[2].view)));
@@ -192,7 +192,7 @@ class MatmulKernel final : public CudaKernel {
     return LaidOutArgument(argument, as_it_is, scratch_);
   }
 
-  // The best algorithm for the description as it stands; false if there is none.
+  // Finds the best algorithm for the current description. Returns false if there is none.
   bool FindAlgorithm() {
     cublasLtMatmulPreference_t raw = nullptr;
     EMPLACE_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(&raw));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Updates of weights, element by element (KernelKind has the formulas). All tensors are row-major
-// without holes.
+// Elementwise updates of weights (KernelKind has the formulas). All tensors are row-major without
+// holes.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ namespace emplace::cuda {
 
 inline constexpr int kMaxOptimizerInputs = 4, kMaxOptimizerOutputs = 3;
 
-/// What is computed, passed to the kernel by value.
+/// A computation, passed to the kernel by value.
 struct OptimizerJob {
   KernelKind kind = KernelKind::kGradientDescent;
   float learning_rate = 0, momentum = 0, beta1 = 0, beta2 = 0, one_minus_beta1 = 0,
@@ -23,7 +23,7 @@ struct OptimizerJob {
   float* out[kMaxOptimizerOutputs] = {};      ///< may be the inputs
 };
 
-/// Parameters and kind of a call; the pointers are set at launch.
+/// Returns the parameters and kind of a call. The pointers are set at launch.
 OptimizerJob PlanOptimizer(const KernelCall& call);
 
 void LaunchOptimizer(const OptimizerJob& job, cudaStream_t stream);

@@ -21,7 +21,7 @@
 namespace emplace::cuda {
 namespace {
 
-// A kernel that is one function, which owns all it needs.
+// A kernel that is one function, which owns all its data.
 class FunctionKernel final : public CudaKernel {
  public:
   using Function = std::function<void(const LaunchContext&)>;
@@ -55,7 +55,8 @@ std::vector<TensorView> ViewsOf(const std::vector<Argument>& arguments) {
 
 Kernel PrepareElementwise(const KernelCall& call) {
   const Function function = call.params.function;
-  // A sum of more inputs than a launch takes: each further launch adds some to the output.
+  // A sum may have more inputs than one launch accepts. Each further launch adds some to the
+  // output.
   struct Part {
     ElementwiseJob job;
     std::vector<Argument> inputs;
@@ -196,7 +197,7 @@ Kernel PrepareCopy(const KernelCall& call) {
   });
 }
 
-// Of [rows, width] or [batch, rows, width].
+// Returns the shape of [rows, width] or [batch, rows, width].
 RowsShape RowsOf(const Argument& argument) {
   const std::int64_t width = argument.view.shape.back();
   return {argument.view.num_elements() / width, width};
@@ -453,7 +454,8 @@ Kernel PrepareOptimizer(const KernelCall& call) {
 }
 
 Kernel PrepareProxy(const KernelCall& call) {
-  // A launch takes kMaxProxyArguments inputs and as many outputs; nearly always one is enough.
+  // A launch accepts up to kMaxProxyArguments inputs and as many outputs; one is almost always
+  // enough.
   struct Part {
     ProxyJob job;
     std::vector<Argument> inputs, outputs;
@@ -473,7 +475,7 @@ Kernel PrepareProxy(const KernelCall& call) {
   for (const Argument& output : call.outputs) {
     const TensorView& view = output.view;
     if (view.span_bytes() != view.num_elements() * SizeOf(view.dtype)) {
-      strided_outputs.push_back({PlanFill(0, view), output});  // what lies in its holes stays
+      strided_outputs.push_back({PlanFill(0, view), output});  // the content of its holes is kept
       continue;
     }
     if (parts.back().outputs.size() == kMaxProxyArguments) parts.emplace_back();

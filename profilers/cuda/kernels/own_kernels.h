@@ -6,9 +6,9 @@
 
 namespace emplace::cuda {
 
-/// Prepares a call of any kind but matmul and convolution, which are the libraries'
-/// (library_kernels.h), and composed kernels (Composition in kernel_table.h). @throws RunError
-/// naming the call and why it cannot be done
+/// Prepares a call of any kind except matmul and convolution, which use libraries
+/// (library_kernels.h), and composed kernels (Composition in kernel_table.h).
+/// @throws RunError naming the call and the reason if it is not supported
 std::unique_ptr<CudaKernel> PrepareOwnKernel(const KernelCall& call);
 
 }  // namespace emplace::cuda

@@ -1,14 +1,14 @@
 #pragma once
 
-// Two sums at once for every column or channel, as batch norm and layer norm need them. A functor
-// gives the two terms of each element.
+// Two sums at once for every column or channel, for batch norm and layer norm. A functor returns
+// the two terms of each element.
 
 #include "profilers/cuda/kernels/device.cuh"
 #include "profilers/cuda/kernels/reduce.h"
 
 namespace emplace::cuda {
 
-/// What is summed, passed to the kernel by value. Each column or channel ("kept") is summed over
+/// A pair of sums, passed to the kernel by value. Each column or channel ("kept") is summed over
 /// all other dimensions ("reduced").
 struct PairReduceJob {
   ReduceShape shape;
@@ -18,12 +18,12 @@ struct PairReduceJob {
   float2* partial = nullptr;  ///< [splits, num_kept]
 };
 
-/// Size of job.partial [B].
+/// Returns the size of job.partial [B].
 inline std::int64_t PartialBytes(const PairReduceJob& job) {
   return static_cast<std::int64_t>(job.shape.splits) * job.num_kept * 2 * sizeof(float);
 }
 
-/// The two sums of one column or channel: its partial sums added in f64.
+/// Returns the two sums of one column or channel. Partial sums are added in f64.
 __device__ inline double2 TotalOf(const PairReduceJob& job, std::uint32_t kept) {
   double2 total = make_double2(0, 0);
   for (std::uint32_t split = 0; split < job.shape.splits; ++split) {
@@ -91,8 +91,10 @@ __global__ void PairColumnsKernel(const __grid_constant__ PairReduceJob job, Ter
 
 }  // namespace internal
 
-/// Fills job.partial. @param terms  terms(job, kept, reduced index, offset in operand 0, in operand
-/// 1) gives the two terms of an element    @param name  for errors
+/// Fills job.partial.
+/// @param name   for errors
+/// @param terms  terms(job, kept, reduced index, offset in operand 0, in operand 1) returns the two
+///   terms of an element
 template <class Terms>
 void LaunchPairReduce(const char* name,
                       const PairReduceJob& job,

@@ -11,7 +11,8 @@ struct Position {
   std::int32_t row, column;
 };
 
-// The element of an [n, c, height, width] tensor that this thread writes; false if there is none.
+// Finds the element of an [n, c, height, width] tensor that this thread writes. Returns false if
+// there is none.
 __device__ inline bool FindPosition(const PoolJob& job,
                                     std::int32_t height,
                                     std::int32_t width,
@@ -42,7 +43,7 @@ __device__ inline std::int64_t InPlane(std::int32_t row,
   return row * strides[2] + column * strides[3];
 }
 
-// Rows (or columns) of x in window `at`, clipped to x.
+// The rows (or columns) of x in window `at`, clipped to x.
 struct Range {
   std::int32_t begin, end;
 };
@@ -51,13 +52,14 @@ __device__ inline Range WindowOf(const PoolJob& job, int axis, std::int32_t at, 
   const std::int32_t end = begin + job.size[axis];
   return {begin < 0 ? 0 : begin, end < size ? end : size};
 }
-// Windows that hold row (or column) `at` of x, clipped to y.
+// Returns the windows that contain row (or column) `at` of x, clipped to y.
 __device__ inline Range WindowsWith(const PoolJob& job,
                                     int axis,
                                     std::int32_t at,
                                     std::int32_t num_windows) {
   const std::int32_t last = (at + job.pad[axis]) / job.stride[axis];
-  const std::int32_t before = at + job.pad[axis] - job.size[axis];  // its windows end too early
+  // windows up to this position end too early
+  const std::int32_t before = at + job.pad[axis] - job.size[axis];
   const std::int32_t first = before < 0 ? 0 : before / job.stride[axis] + 1;
   return {first, last + 1 < num_windows ? last + 1 : num_windows};
 }
@@ -92,7 +94,7 @@ __global__ void MaxForwardKernel(const __grid_constant__ PoolJob job) {
   }
 }
 
-// Whether (row, column) of x is the first in its window with this value.
+// Returns whether (row, column) of x is the first in its window with this value.
 __device__ inline bool IsFirst(const PoolJob& job,
                                const float* x,
                                float value,

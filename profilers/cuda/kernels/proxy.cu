@@ -6,7 +6,7 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::int64_t kMaxProxyBlocks = 1024;  // fills the largest GPUs a few times
+constexpr std::int64_t kMaxProxyBlocks = 1024;  // several times the capacity of the largest GPUs
 
 __device__ inline bool IsAlignedForVectors(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % sizeof(uint4) == 0;
@@ -30,7 +30,7 @@ __global__ void ProxyKernel(const __grid_constant__ ProxyJob job,
       seen ^= static_cast<const std::uint8_t*>(job.inputs[n])[i];
     }
   }
-  // Four chains hide the latency of one. They stay within [0, 2), so that none overflows.
+  // Four chains hide the latency of one. Their values stay within [0, 2), so none overflows.
   float a = static_cast<float>(seen & 0xffu) * (1.0f / 256.0f), b = a * 0.5f, c = a * 0.25f,
         d = a * 0.125f;
   for (std::int64_t i = 0; i < multiply_adds_per_thread; i += 4) {
@@ -39,7 +39,7 @@ __global__ void ProxyKernel(const __grid_constant__ ProxyJob job,
     c = c * 0.5f + 0.25f;
     d = d * 0.5f + 0.25f;
   }
-  // The chains are never negative, which the compiler cannot make use of: it has to compute them.
+  // The sums are never negative. The compiler cannot know this, so it must compute them.
   if (a + b + c + d == impossible) *static_cast<std::uint32_t*>(job.sink) = seen;
   for (int n = 0; n < job.num_outputs; ++n) {
     const std::int64_t vectors =
@@ -59,7 +59,7 @@ void LaunchProxy(const ProxyJob& job, cudaStream_t stream) {
   std::int64_t bytes = 0;
   for (int n = 0; n < job.num_inputs; ++n) bytes += job.input_bytes[n];
   for (int n = 0; n < job.num_outputs; ++n) bytes += job.output_bytes[n];
-  // A thread is worth starting for 16 bytes or 64 FLOPs.
+  // A thread is started per 16 bytes or 64 FLOPs.
   const double work = std::max(static_cast<double>(bytes) / 16, job.flops / 64);
   const std::int64_t blocks = static_cast<std::int64_t>(
       std::clamp(work / kBlock, 1.0, static_cast<double>(kMaxProxyBlocks)));

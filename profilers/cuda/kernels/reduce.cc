@@ -6,7 +6,7 @@ namespace emplace::cuda {
 namespace {
 
 constexpr std::int64_t kEnoughBlocks = 512;  // a few per SM of the largest GPUs
-constexpr std::int64_t kLeastWork = 1024;    // inputs that a block is worth starting for
+constexpr std::int64_t kLeastWork = 1024;    // fewest inputs for which a block is started
 
 }  // namespace
 
@@ -25,7 +25,7 @@ ReduceShape ChooseReduceShape(std::int64_t num_outputs,
   const std::int64_t splits = std::clamp<std::int64_t>(
       std::min(kEnoughBlocks / std::max<std::int64_t>(blocks, 1), num_reduced / worth), 1, 512);
   shape.per_split = static_cast<std::uint32_t>((num_reduced + splits - 1) / splits);
-  // Rounding up may leave the last parts without work.
+  // Rounding up may leave no work for the last parts.
   shape.splits =
       shape.per_split == 0
           ? 1
@@ -39,7 +39,7 @@ std::int64_t ReduceJob::scratch_bytes() const {
 }
 
 ReduceJob PlanReduce(Function function, const TensorView& output, const TensorView& input) {
-  // The input's dimensions, parted into those that the output keeps and those it does not.
+  // The input's dimensions, divided into those that the output keeps and those that it reduces.
   TensorView kept_output{output.dtype, {}, {}, 0}, kept_input{input.dtype, {}, {}, 0};
   TensorView reduced{input.dtype, {}, {}, 0};
   for (std::size_t d = 0; d < input.shape.size(); ++d) {
@@ -59,7 +59,7 @@ ReduceJob PlanReduce(Function function, const TensorView& output, const TensorVi
   job.input_dtype = input.dtype;
   const auto is_integer = [](DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64; };
   job.is_wide = is_integer(output.dtype) || is_integer(input.dtype);
-  // Walk the outputs as the input lies: it is the larger side.
+  // The traversal follows the layout of the input, which is the larger side.
   const TensorView kept[] = {kept_input, kept_output};
   Dims kept_dims = CollapseDims(kept, DimOrder::kMemory);
   std::swap(kept_dims.strides[0], kept_dims.strides[1]);

@@ -8,12 +8,12 @@ namespace {
 
 constexpr unsigned kColumnRows = 8;  // rows of threads in a block of columns
 
-// What a term adds to the sum, and what the sum becomes.
+// The contribution of a term to the sum.
 template <class T>
 __device__ inline T TermOf(Function function, T x) {
   return function == Function::kHalfSumOfSquares ? x * x : x;
 }
-// How two of them are combined, and what no term gives.
+// The combination of two partial results, and the initial value.
 struct TermsOf {
   Function function;
   template <class T>
@@ -33,7 +33,7 @@ __device__ inline T ResultOf(const ReduceJob& job, T sum) {
 
 template <class T>
 __device__ inline T Read(const ReduceJob& job, std::int64_t at) {
-  // f64 is only used where there are integers.
+  // f64 is used only if integers are involved.
   if constexpr (sizeof(T) == sizeof(float)) {
     if (job.input_dtype == DType::kF32) return static_cast<const float*>(job.input)[at];
   }

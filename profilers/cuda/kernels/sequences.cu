@@ -10,7 +10,8 @@ __global__ void RangeKernel(const __grid_constant__ RangeJob job) {
   StoreAs(job.out, job.dtype, i * job.stride, job.start + job.step * static_cast<double>(i));
 }
 
-// A block per row, a piece of the row per thread: sums of the pieces, then what comes before each.
+// A block processes a row, and each thread a piece of it: first the sums of the pieces, then the
+// sum before each piece, then the prefix sums.
 __global__ void CumulativeSumKernel(const __grid_constant__ CumulativeSumJob job) {
   __shared__ double before[kBlock];
   const std::int64_t piece = (job.width + blockDim.x - 1) / blockDim.x;

@@ -19,8 +19,8 @@ struct RangeJob {
 };
 void LaunchRange(const RangeJob& job, cudaStream_t stream);
 
-/// y[r, i] = x[r, 0] + ... + x[r, i], both row-major. Summed in f64, which holds integers below
-/// 2^53.
+/// y[r, i] = x[r, 0] + ... + x[r, i], both row-major. Sums are in f64, which represents integers
+/// below 2^53 exactly.
 struct CumulativeSumJob {
   DType x_dtype = DType::kF32, y_dtype = DType::kF32;
   std::int64_t rows = 0, width = 0;

@@ -6,9 +6,10 @@
 namespace emplace::cuda {
 namespace {
 
-constexpr std::int64_t kSoftmaxWarpWidth = 1024;  // rows up to here get a warp, longer ones a block
+// rows up to this width are processed by a warp, longer ones by a block
+constexpr std::int64_t kSoftmaxWarpWidth = 1024;
 
-// A row belongs to a group of kGroup threads: blockDim = (kGroup, groups).
+// A group of kGroup threads processes a row: blockDim = (kGroup, groups).
 __device__ inline std::int64_t RowOfGroup() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
 }
@@ -85,7 +86,7 @@ __global__ void SparseCrossEntropyKernel(const float* logits,
   }
 }
 
-// One block: there is one number per row to read.
+// One block is enough, because there is only one number per row to read.
 __global__ void NllLossForwardKernel(const float* x,
                                      const void* labels,
                                      DType label_dtype,
@@ -116,7 +117,7 @@ __global__ void NllLossBackwardKernel(const float* dloss,
   dx[i] = i - row * shape.width == label ? -dloss[0] / total[0] : 0.0f;
 }
 
-// Calls launch(kernel for warps or blocks, blocks, threads).
+// Launches the kernel for warps or for blocks.
 template <class Kernel, class... Arguments>
 void LaunchRows(const char* name,
                 Kernel for_warps,

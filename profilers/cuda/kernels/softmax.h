@@ -1,6 +1,6 @@
 #pragma once
 
-// Softmax and the losses that follow it, row by row (KernelKind has the formulas). All tensors are
+// Softmax and the losses based on it, row by row (KernelKind has the formulas). All tensors are
 // row-major without holes.
 
 #include <cstdint>
@@ -16,14 +16,16 @@ struct RowsShape {
   std::int64_t rows = 0, width = 0;
 };
 
-/// y = softmax(x) or log softmax(x) of every row. @param x, y  [rows, width]
+/// Computes y = softmax(x) or log softmax(x) of every row.
+/// @param x, y  [rows, width]
 void LaunchSoftmax(const float* x,
                    float* y,
                    bool is_log,
                    const RowsShape& shape,
                    cudaStream_t stream);
 
-/// Softmax: dx = y (dy - sum dy y); log softmax: dx = dy - exp(y) sum dy; sums are over a row.
+/// Computes for softmax dx = y (dy - sum dy y), for log softmax dx = dy - exp(y) sum dy. Sums are
+/// over a row.
 /// @param dy, y, dx  [rows, width]
 void LaunchSoftmaxBackward(const float* dy,
                            const float* y,
@@ -32,9 +34,10 @@ void LaunchSoftmaxBackward(const float* dy,
                            const RowsShape& shape,
                            cudaStream_t stream);
 
-/// loss [rows] = -log softmax(logits)[label], dlogits [rows, width] = softmax - one hot; each of
-/// the two may be null. Labels here and below are taken modulo width.
-/// @param logits  [rows, width]    @param labels  [rows], i32 or i64 by `label_dtype`
+/// Computes loss [rows] = -log softmax(logits)[label] and dlogits [rows, width] = softmax - one
+/// hot. Each of the two may be null. All labels in this file are taken modulo width.
+/// @param logits  [rows, width]
+/// @param labels  [rows], i32 or i64 by `label_dtype`
 void LaunchSparseCrossEntropy(const float* logits,
                               const void* labels,
                               DType label_dtype,
@@ -43,8 +46,9 @@ void LaunchSparseCrossEntropy(const float* logits,
                               const RowsShape& shape,
                               cudaStream_t stream);
 
-/// loss [] = -mean over the rows of x[label], total [] = rows.
-/// @param x  [rows, width], log-probabilities    @param total  may be null
+/// Computes loss [] = -mean over the rows of x[label], total [] = rows.
+/// @param x      [rows, width], log-probabilities
+/// @param total  may be null
 void LaunchNllLossForward(const float* x,
                           const void* labels,
                           DType label_dtype,
@@ -53,7 +57,8 @@ void LaunchNllLossForward(const float* x,
                           const RowsShape& shape,
                           cudaStream_t stream);
 
-/// dx [rows, width] = -dloss / total at each row's label, else 0. @param dloss, total  []
+/// Computes dx [rows, width] = -dloss / total at each row's label, else 0.
+/// @param dloss, total  []
 void LaunchNllLossBackward(const float* dloss,
                            const void* labels,
                            DType label_dtype,

@@ -1,7 +1,7 @@
 #pragma once
 
-// How operands of one shape lie in memory, in a form that is passed to kernels by value. Plain C++
-// for both compilers and the tests.
+// The memory layout of operands of one shape, in a form that is passed to kernels by value. Plain
+// C++ for both compilers and the tests.
 
 #include <cstdint>
 #include <span>
@@ -22,10 +22,10 @@ struct Strided {
   int rank = 0;
   std::uint32_t count = 0;            ///< product of `shape`
   std::uint32_t shape[kMaxRank];      ///< [rank]
-  std::int64_t strides[N][kMaxRank];  ///< [N, rank] in elements; 0 for operands that are not there
+  std::int64_t strides[N][kMaxRank];  ///< [N, rank] in elements; 0 for missing operands
 };
 
-/// The same on the host, of any rank and number of operands.
+/// The same on the host, for any rank and number of operands.
 struct Dims {
   std::vector<std::int64_t> shape;                 ///< [rank]
   std::vector<std::vector<std::int64_t>> strides;  ///< [num_operands, rank] in elements
@@ -33,21 +33,21 @@ struct Dims {
   std::int64_t count() const;
 };
 
-/// In which order CollapseDims() leaves the dimensions.
+/// The order of the dimensions after CollapseDims().
 enum class DimOrder {
   kLogical,  ///< as given, so that linear indices keep their meaning
-  kMemory,   ///< by descending strides, so that neighbouring indices are neighbours in memory
+  kMemory,   ///< by descending strides, so that neighbouring indices are close in memory
 };
 
-/// The fewest dimensions over which all operands can be walked together: dimensions of size 1 are
-/// left out, and neighbours are merged where every operand's outer stride is its inner stride times
-/// the inner size. Views without elements give shape [0].
-/// @param operands  views of one shape. With kMemory the strides of the first decide the order,
-/// where these are equal those of the second, and so on
+/// Returns the smallest number of dimensions with which all operands can be traversed together.
+/// Dimensions of size 1 are dropped, and neighbours are merged if every operand's outer stride is
+/// its inner stride times the inner size. Views without elements give shape [0].
+/// @param operands  views of one shape. With kMemory the strides of the first determine the order,
+///   ties are broken by those of the second, and so on.
 Dims CollapseDims(std::span<const TensorView> operands, DimOrder order);
 
-/// The order of kMemory: dimensions from the largest stride to the smallest, without those of size
-/// 1.
+/// Returns the order of kMemory: dimensions from the largest stride to the smallest, without those
+/// of size 1.
 std::vector<int> MemoryOrder(std::span<const TensorView> operands);
 
 namespace internal {
@@ -55,7 +55,8 @@ namespace internal {
 void CheckWalkable(const Dims& dims);
 }  // namespace internal
 
-/// The form for kernels. @throws RunError beyond kMaxRank dimensions or 2^31 - 1 elements
+/// Returns the form for kernels.
+/// @throws RunError beyond kMaxRank dimensions or 2^31 - 1 elements
 template <int N>
 Strided<N> ToStrided(const Dims& dims) {
   internal::CheckWalkable(dims);
@@ -72,14 +73,15 @@ Strided<N> ToStrided(const Dims& dims) {
   return result;
 }
 
-/// CollapseDims() in the form for kernels. @throws RunError as ToStrided()
+/// Returns CollapseDims() in the form for kernels.
+/// @throws RunError as ToStrided()
 template <int N>
 Strided<N> Collapse(std::span<const TensorView> operands, DimOrder order) {
   return ToStrided<N>(CollapseDims(operands, order));
 }
 
-/// Number of blocks for `items` if each block does `per_block`. @throws RunError beyond CUDA's
-/// limit
+/// Returns the number of blocks for `items` if each block processes `per_block`.
+/// @throws RunError beyond CUDA's limit
 unsigned BlocksFor(std::int64_t items, std::int64_t per_block);
 
 }  // namespace emplace::cuda
