@@ -43,7 +43,7 @@ struct ProgramBuffers {
   std::vector<std::vector<BufferAccess>> accesses;  ///< [num_commands] by kernels and copies
   std::vector<OpBuffers> ops;                       ///< [num_ops]
   std::vector<CopyBuffers> copies;                  ///< [num_commands]
-  /// (tensor of the placed graph, device) -> buffer, for tensors that are no aliases.
+  /// (tensor of the placed graph, device) -> buffer, for tensors that are not aliases.
   std::map<std::pair<int, int>, int> of_tensor;
 };
 

@@ -8,9 +8,10 @@ namespace emplace::cpu {
 namespace {
 
 // Describes the order of memory accesses to ThreadSanitizer. OpenMP's runtime is not instrumented,
-// so it must be told that writes before a loop are visible in the loop, and writes in the loop are
-// visible after it. The compiler passes arguments to the threads of the loop outside of this order,
-// so the function that contains the loop is not instrumented. The functions that it calls are.
+// so this class declares that writes before a loop are visible in the loop, and that writes in the
+// loop are visible after it. The compiler passes arguments to the threads of the loop outside of
+// this order, so the function that contains the loop is not instrumented. The functions that it
+// calls are.
 class LoopOrder {
  public:
   void Fork() { Release(&begin_); }
