@@ -50,7 +50,7 @@ void LaunchBatchNormForward(const BatchNormPlan& plan,
                             const BatchNormForward& job,
                             cudaStream_t stream);
 
-/// Arguments of a backward launch.
+/// Arguments of a backward launch, also device pointers named as in KernelKind.
 struct BatchNormBackward {
   float epsilon = 0;
   bool saves_inverse_std = false;
