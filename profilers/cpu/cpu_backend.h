@@ -11,7 +11,6 @@
 
 namespace emplace {
 
-/// The cores of a device.
 struct CpuGroup {
   std::string name;        ///< "cpu:0"
   std::vector<int> cores;  ///< numbers of the operating system
@@ -24,8 +23,7 @@ struct CpuMachine;
 /// @throws InputError for an empty group or a core in two groups, naming them
 /// @throws RunError if a thread cannot be pinned
 std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup> groups);
-/// Makes a backend on a machine that other backends share. Steps of these backends must not
-/// overlap.
+/// Makes a backend on a machine that others share. Their steps must not overlap.
 std::shared_ptr<Backend> CpuBackendOn(std::shared_ptr<CpuMachine> machine);
 /// Starts the workers of the groups and reserves their memory (cpu_machine.h).
 /// @throws as MakeCpuBackend()

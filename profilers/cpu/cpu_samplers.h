@@ -31,8 +31,7 @@ std::shared_ptr<PreparedOp> PrepareCpuOp(std::shared_ptr<CpuMachine> machine, co
 Sampler MakeCpuAloneSampler(std::shared_ptr<PreparedOp> op);
 Sampler MakeCpuBesideSampler(std::shared_ptr<PreparedOp> timed, std::shared_ptr<PreparedOp> beside);
 
-/// As Backend::CopySampler. The core of the source copies data that it has just written, as in a
-/// step.
+/// As Backend::CopySampler. The source's core copies data that it has just written, as in a step.
 /// @param beside  a link that copies without pause meanwhile; nullptr: none
 Sampler MakeCpuCopySampler(std::shared_ptr<CpuMachine> machine,
                            const BackendLink& link,

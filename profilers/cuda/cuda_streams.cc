@@ -22,7 +22,7 @@ CudaStreams::CudaStreams(std::shared_ptr<Devices> devices,
   commands_.resize(plan_->commands.size());
   inputs_.resize(plan_->ops.size());
   outputs_.resize(plan_->ops.size());
-  // no reallocation, because pointers into it are kept
+  // Reserves the final size, because pointers into it are kept.
   pack_arguments_.reserve(4 * plan_->commands.size());
   for (int i = 0; i < std::ssize(plan_->commands); ++i) {
     const int queue = queues.queue_of_command[i];

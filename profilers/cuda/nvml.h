@@ -8,7 +8,6 @@
 
 namespace emplace::cuda {
 
-/// A GPU's clock and temperature at one moment.
 struct GpuClocks {
   double sm_mhz = 0;                  ///< 0: not readable
   std::optional<double> temperature;  ///< [degrees C]

@@ -13,7 +13,7 @@ namespace emplace::cuda {
 struct SplitPlan {
   int group_size = 0;  ///< SMs of every group of the split
   int num_groups = 0;  ///< groups needed
-  /// of each partition, ascending; every group is in exactly one
+  /// The groups of each partition, ascending; every group is in exactly one.
   std::vector<std::vector<int>> groups;
 };
 

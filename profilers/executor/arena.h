@@ -10,7 +10,6 @@
 
 namespace emplace {
 
-/// The offsets of the buffers of one device.
 struct ArenaLayout {
   std::vector<std::int64_t> offsets;  ///< [num_buffers], multiples of kArenaAlignment [B]
   std::int64_t bytes = 0;             ///< of the whole arena [B]

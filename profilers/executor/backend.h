@@ -44,7 +44,6 @@ using Sampler = std::function<void(int count, std::vector<double>& timings)>;
 /// Whether an op's data may be in the caches when it is timed.
 enum class CacheState : std::uint8_t { kWarm, kCold };
 
-/// An op on a device, with its own memory.
 struct LoneOp {
   int device = 0;
   OpWork work;
@@ -57,8 +56,7 @@ class PreparedOp {
   virtual ~PreparedOp() = default;
 };
 
-/// The parts of the cost of dispatching a command. Each is a time per command and excludes the
-/// work.
+/// Parts of the cost of dispatching a command, each a time per command without the work.
 enum class DispatchQuantity : std::uint8_t {
   kNullKernel,   ///< an empty kernel in a series of empty kernels
   kLaunch,       ///< from the issue of a command by the host to its start
@@ -73,14 +71,12 @@ enum class DispatchMode : std::uint8_t {
   kGraph,  ///< the program is submitted once: a captured CUDA graph, a CPU worker's own list
 };
 
-/// The clock of a device at one moment.
 struct ClockReading {
   std::string device;
   double mhz = 0;                     ///< compute clock; 0: not readable
   std::optional<double> temperature;  ///< [degrees C]
 };
 
-/// The measured times of one step.
 struct StepRecord {
   Nanos step_time = 0;               ///< from the start to the last command's end [ns]
   std::vector<Nanos> start, finish;  ///< [num_commands] since the step's start, if traced [ns]
@@ -94,8 +90,7 @@ class Program {
   /// @param traced  record the start and finish of every command
   /// @throws RunError naming op and device (a kernel that fails, a device that disappears)
   virtual StepRecord Step(bool traced) = 0;
-  /// Returns the bytes at `address` after a step. Only tests need this function, to check the
-  /// computed numbers.
+  /// Returns the bytes at `address` after a step. Only tests use it, to check computed numbers.
   /// @param bytes  number of bytes to read [B]
   /// @throws InputError if the plan has no tensor of that size there
   virtual std::vector<std::byte> ReadTensor(Address address, std::int64_t bytes) = 0;

@@ -17,8 +17,7 @@ struct BufferPlacement {
   std::vector<std::int64_t> arena_bytes;  ///< [num_devices] [B]
   std::int64_t staging_bytes = 0;         ///< [B]
   /// [num_commands] earlier commands that must have finished because the command fills bytes that
-  /// they used. With kNoWaits the order of commands already guarantees this, and the lists are
-  /// empty.
+  /// they used. Empty lists with kNoWaits, where the order of commands guarantees this.
   std::vector<std::vector<int>> waits;
 };
 

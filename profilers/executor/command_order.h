@@ -22,8 +22,7 @@ struct CommandOrder {
   int memory_waits = 0;                 ///< waits that only `for_memory` requires
 };
 
-/// Finds the last commands before each command that access the same buffer and do not commute with
-/// it.
+/// Finds the last commands before each that access the same buffer and do not commute with it.
 /// @param accesses  [num_commands]
 /// @return [num_commands] commands, possibly with repetitions
 std::vector<std::vector<int>> FindHazards(std::span<const std::vector<BufferAccess>> accesses,

@@ -19,7 +19,6 @@
 
 namespace emplace {
 
-/// The memory of a program.
 struct ProgramMemory {
   std::vector<std::shared_ptr<std::byte>> arenas;  ///< [num_devices]
   std::shared_ptr<std::byte> staging;

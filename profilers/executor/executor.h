@@ -27,7 +27,6 @@ struct ExecutorOptions {
   std::function<bool(std::int64_t done, std::int64_t total)> progress;
 };
 
-/// The measurements of one placement.
 struct StepMeasurement {
   std::vector<Nanos> step_times;  ///< [rounds], untraced [ns]
   Timing step;                    ///< median of the step times and its interval
@@ -42,7 +41,6 @@ struct StepMeasurement {
   double proxy_share = 0;  ///< share of the ops' time that proxies took (op_work.h)
 };
 
-/// Evaluates placements of one problem by running them on a backend.
 class Executor : public Evaluator {
  public:
   /// Finds the devices of the problem's cluster among those of the backend by name.

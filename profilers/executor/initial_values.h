@@ -29,8 +29,7 @@ struct InitialValue {
 /// @param id  of the tensor
 InitialValue InitialValueOf(const Tensor& tensor, int id, Address address);
 
-/// Returns the bytes of an initial value. They are the same on every machine and for every
-/// placement.
+/// Returns the bytes of an initial value, the same on every machine and for every placement.
 /// @return [value.bytes]
 std::vector<std::byte> InitialBytes(const InitialValue& value);
 

@@ -12,7 +12,6 @@
 
 namespace emplace {
 
-/// A copy and its commands.
 struct CarriedCopy {
   Copy copy;
   /// [copy.destinations] the commands on the route to the destination, first hop first. The first

@@ -10,8 +10,7 @@
 
 namespace emplace {
 
-/// One entry per input and output of the op. `tensor` counts the entries; the backend sets the
-/// addresses.
+/// One entry per input and output of the op. `tensor` counts them; the backend sets addresses.
 struct OpMemory {
   std::vector<InitialValue> inputs, outputs;
 };

@@ -38,8 +38,7 @@ struct PlanCommand {
   // Copies only: one hop of one copy.
   int tensor = -1;  ///< tensor id or kControlTensor
   int hop = 0;
-  /// [B]; 0 for control edges, which move no data; only the devices of their addresses are
-  /// meaningful.
+  /// [B]; 0 for control edges, which move no data and use only the devices of their addresses.
   std::int64_t bytes = 0;
   TensorView layout;  ///< the sent elements at their source (CopyLayout); they arrive packed
   Address source;     ///< start of the source's storage

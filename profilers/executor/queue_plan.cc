@@ -9,7 +9,6 @@
 namespace emplace {
 namespace {
 
-// Returns the queue of a copy.
 int QueueOfCopy(const ExecutionPlan& plan,
                 const PlanCommand& copy,
                 int producer,

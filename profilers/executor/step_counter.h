@@ -14,8 +14,7 @@ struct alignas(64) StepCounter {
   std::uint64_t value = 0;
 };
 
-/// Returns whether a counter has reached `count`. If so, all earlier writes of its writer are
-/// visible.
+/// Returns whether a counter has reached `count`. If so, all earlier writes are visible.
 inline bool HasReached(const StepCounter& counter, std::uint64_t count) {
   std::atomic_ref<std::uint64_t> value(const_cast<StepCounter&>(counter).value);
   return value.load(std::memory_order_acquire) >= count;

@@ -30,8 +30,7 @@ bool AllAre(bool (*suits)(const TensorView&), const KernelCall& call) {
   return std::ranges::all_of(call.inputs, fits) && std::ranges::all_of(call.outputs, fits);
 }
 
-// [n, c, plane] of an NCHW tensor. ForEach() calls f(offset of the plane) for all images of a
-// channel.
+// [n, c, plane] of an NCHW tensor. ForEach() calls f(plane's offset) for all images of a channel.
 struct Planes {
   explicit Planes(const TensorView& x)
       : images(x.shape[0]), channels(x.shape[1]), size(x.shape[2] * x.shape[3]) {}

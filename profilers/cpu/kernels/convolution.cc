@@ -47,8 +47,7 @@ Desc FilterDesc(const TensorView& view, std::int64_t groups) {
   return OnednnDesc(shape, strides);
 }
 
-// Descriptors of the three tensors, of the caller's layouts and of the layouts requested from
-// oneDNN.
+// Descriptors of the three tensors: the caller's layouts, and those requested from oneDNN.
 struct Problem {
   Desc x, w, y;                    // the caller's
   Desc asked_x, asked_w, asked_y;  // `any` if oneDNN may choose
@@ -82,8 +81,7 @@ Problem ProblemOf(const KernelCall& call,
   problem.x = ActivationDesc(x, nhwc);
   problem.y = ActivationDesc(y, nhwc);
   problem.w = FilterDesc(w, groups);
-  // oneDNN has no fast filter gradient for grouped blocks with odd channels, but it has one for
-  // NHWC.
+  // oneDNN has a fast filter gradient for NHWC, but none for grouped blocks with odd channels.
   const bool asks_nhwc = groups > 1 && call.kind == KernelKind::kConvBackwardFilter;
   const Tag tag = asks_nhwc ? Tag::nhwc : Tag::any;
   problem.asked_x = keeps ? problem.x : Desc(x.shape, kOnednnF32, tag);

@@ -25,8 +25,7 @@ std::unique_ptr<ViewKernel> MakeGatherOf(const KernelCall& call, int threads) {
   });
 }
 
-// Each thread adds to its own part of the columns, so additions are always in the order of the
-// rows.
+// Each thread adds to its own columns, so additions are always in the order of the rows.
 std::unique_ptr<ViewKernel> MakeDenseScatterAdd(const KernelCall& call, int threads) {
   if (auto packed = PackUnless(&HasDenseRows, &MakeDenseScatterAdd, call, threads)) return packed;
   const TensorView &rows = call.inputs[0].view, &table = call.outputs[0].view;

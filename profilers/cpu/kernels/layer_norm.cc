@@ -51,8 +51,7 @@ bool JoinFirstAxes(TensorView& view) {
   return true;
 }
 
-// Computes dx row by row. dscale and doffset are summed by columns; each thread has its own
-// columns.
+// Computes dx by rows. dscale and doffset are summed by columns, each thread with its own ones.
 std::unique_ptr<ViewKernel> MakeLayerNormBackward(const KernelCall& call, int threads) {
   const TensorView &dy = call.inputs[0].view, &x = call.inputs[1].view, &dx = call.outputs[0].view;
   const std::int64_t rows = x.shape[0], width = x.shape[1];

@@ -6,8 +6,7 @@
 #include "profilers/cpu/kernels/simd.h"
 
 namespace emplace::cpu {
-// Computes the log-softmax into the gradient's memory, reads the loss from it, and then takes exp
-// in place.
+// Computes the log-softmax into the gradient, reads the loss from it, then takes exp in place.
 std::unique_ptr<ViewKernel> MakeSparseCrossEntropy(const KernelCall& call, int threads) {
   const TensorView &logits = call.inputs[0].view, &labels = call.inputs[1].view,
                    &loss = call.outputs[0].view, &gradient = call.outputs[1].view;

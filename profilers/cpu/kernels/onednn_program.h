@@ -63,8 +63,7 @@ class OnednnProgram : public ViewKernel {
   /// `place` with layout `desc`. That is `place` itself if the layouts are equal, else an area in
   /// scratch, from which Export() reorders it.
   Place Target(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
-  /// Appends the reorder from `from`, the result of Target(), to `place`, unless the layouts are
-  /// equal.
+  /// Appends the reorder from `from`, the result of Target(), to `place`, if layouts differ.
   void Export(const dnnl::memory::desc& chosen,
               Place from,
               const dnnl::memory::desc& desc,

@@ -22,8 +22,7 @@ struct Row {
   double alpha;
 };
 
-/// A function of one row. Only row functions know types, so the walk over the rows is compiled
-/// once.
+/// A function of one row. Only these know types, so the walk over rows is compiled just once.
 using RowFunction = void (*)(const Row& row);
 
 /// y = f(a)

@@ -58,7 +58,7 @@ __device__ inline Range WindowsWith(const PoolJob& job,
                                     std::int32_t at,
                                     std::int32_t num_windows) {
   const std::int32_t last = (at + job.pad[axis]) / job.stride[axis];
-  // windows up to this position end too early
+  // Windows up to this position end before row (or column) `at`.
   const std::int32_t before = at + job.pad[axis] - job.size[axis];
   const std::int32_t first = before < 0 ? 0 : before / job.stride[axis] + 1;
   return {first, last + 1 < num_windows ? last + 1 : num_windows};

@@ -6,7 +6,7 @@
 namespace emplace::cuda {
 namespace {
 
-// rows up to this width are processed by a warp, longer ones by a block
+// A warp processes rows up to this width, a block longer ones.
 constexpr std::int64_t kSoftmaxWarpWidth = 1024;
 
 // A group of kGroup threads processes a row: blockDim = (kGroup, groups).

@@ -11,7 +11,6 @@
 
 namespace emplace::cuda {
 
-/// Shape [rows, width] of a matrix.
 struct RowsShape {
   std::int64_t rows = 0, width = 0;
 };
