@@ -16,7 +16,7 @@ using Address = std::uint64_t;  ///< of a byte in the file
 inline constexpr Address kNowhere = ~Address{0};
 inline constexpr std::size_t kWidth = 8;  ///< of addresses and lengths in the file [B]
 
-/// Thrown for what is wrong with a file.
+/// Thrown for damage in a file.
 struct Damage {
   std::string what;  ///< "object header at byte 96: it is cut off"
 };

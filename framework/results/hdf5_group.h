@@ -19,10 +19,10 @@ struct SymbolTable {
   bool operator==(const SymbolTable&) const = default;
 };
 
-/// What a link leads to.
+/// The object that a link leads to.
 struct LinkedObject {
   Address address;
-  std::optional<SymbolTable> cached;  ///< what the link says of a group's table
+  std::optional<SymbolTable> cached;  ///< the table of a group as the link describes it
 };
 
 /// The table that a link repeats. @param is_cached  false: the link has none, its bytes are unused

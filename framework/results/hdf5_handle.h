@@ -1,7 +1,7 @@
 #pragma once
 
-// What writer and reader share of HDF5's C interface. Internal to framework/results. HDF5's own
-// header stays in the sources: its hid_t is std::int64_t, its herr_t int.
+// The part of HDF5's C interface that writer and reader share. Internal to framework/results.
+// HDF5's own header stays in the sources: its hid_t is std::int64_t, its herr_t int.
 
 #include <cstdint>
 #include <mutex>
@@ -10,8 +10,8 @@
 
 namespace emplace::internal {
 
-/// Held around every use of HDF5, of whatever file: the packaged HDF5 is not thread-safe. HDF5
-/// prints no errors of its own meanwhile.
+/// Held around every use of HDF5, also of different files: the packaged HDF5 is not thread-safe.
+/// HDF5 prints no errors of its own meanwhile.
 class Hdf5Lock {
  public:
   Hdf5Lock();
@@ -49,7 +49,7 @@ class Hdf5Handle {
 
 /// Opens an HDF5 file from memory. One opened on disk could not be opened a second time, and would
 /// change while it is read when another process replaces it.
-/// @return for H5Fclose; negative if it is no HDF5 file or is damaged
+/// @return for H5Fclose; negative if it is not an HDF5 file or is damaged
 std::int64_t OpenHdf5Image(const std::string& content, bool writable);
 
 /// "evaluations: unable to create dataset", from the bottom of HDF5's error stack.

@@ -6,7 +6,7 @@
 // <hdf5.h>.
 //
 // The names below are in namespace emplace, where they hide HDF5's own: code there reads as if
-// HDF5 were linked, its macros included. What is not listed here does not link.
+// HDF5 were linked, its macros included. Other names of HDF5 do not link.
 //
 // @throws RunError from any of them, naming the library, if it cannot be loaded
 
@@ -19,8 +19,8 @@ namespace emplace {
 
 namespace internal {
 
-/// The first of these libraries that loads; it stays open for the life of the process.
-/// @throws RunError with what the system said of the first
+/// Returns the first of these libraries that loads. It stays open for the life of the process.
+/// @throws RunError with the system's message for the first
 void* LoadHdf5(std::span<const char* const> names);
 
 /// Loads HDF5 if it is not in this process yet; false if that fails.
@@ -60,8 +60,7 @@ class Hdf5Id {
 
 }  // namespace internal
 
-// A name that is a macro of HDF5's, for one of several versions of a function, is looked up as what
-// it stands for.
+// A macro of HDF5 that names one of several versions of a function is looked up as that version.
 #define EMPLACE_HDF5_DEFINE(name) \
   inline constinit internal::Hdf5Function<decltype(::name)> name(#name)
 #define EMPLACE_HDF5(name) EMPLACE_HDF5_DEFINE(name)
