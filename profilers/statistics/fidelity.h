@@ -1,7 +1,7 @@
 #pragma once
 
 // Compares simulated and measured step times of one graph's placements: errors, ranks, and the cost
-// of trusting the simulation's choice. profilers/README.md shows such results.
+// of trusting the simulation's choice. profilers/FIDELITY.md shows such results.
 
 #include <cstdint>
 #include <span>

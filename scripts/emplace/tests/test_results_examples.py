@@ -160,7 +160,7 @@ class Examples(unittest.TestCase):
         np.testing.assert_allclose(errors.mean(), graphs["mape"][errors.mean().index])
         np.testing.assert_allclose(errors.max(), graphs["max_error"][errors.max().index])
         self.assertEqual(len(graphs), 5)
-        # A row of the table in profilers/README.md.
+        # A row of the table "Five graphs" in profilers/FIDELITY.md.
         self.assertIn("| inception_v3_b1 | 30 | 1.49% | 2.37% | 9.53% | 0.00% | 0.830 | 0.834 |",
                       summarise_fidelity(loaded))
 
