@@ -25,7 +25,7 @@
 // A name in a formula is the number of that column in the same row, in the column's unit: seconds
 // if the table has seconds, 23.5 for a column in percent. `confidence` is the confidence in a
 // number or claim of a paper: V looked up, R recalled, ? weak; "ours" marks claims that the paper
-// does not make. `emplace table --help-layout` prints all keys; configs/README.md explains how to
+// does not make. `emplace table --help-layout` prints all keys; configs/TABLES.md explains how to
 // make a table.
 
 #include <cstdint>
