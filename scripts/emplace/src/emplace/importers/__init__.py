@@ -1,18 +1,19 @@
-"""Models of other frameworks as emplace graphs: `emplace import`, and the same from Python.
+"""Models of other frameworks as emplace graphs: the command `emplace import`, and its Python interface.
 
     from emplace import importers
-    imported = importers.read("model.onnx")              # the format is known by the name
+    imported = importers.read("model.onnx")              # the file name decides the format
     imported.write("model.json.gz")
-    print(imported.report())                             # what is in it, and what was dropped
+    print(imported.report())                             # contents of the graph, and the dropped parts
 
-Each format is a module of this package and one line of `FORMATS`. The module has
+Each format is a module of this package and one line of `FORMATS`. The module has two functions:
 
-    add_arguments(parser)              the options of the format beside those that all have
-    read(model, options) -> Imported   `model`: what the user named; `options`: parsed arguments
+    add_arguments(parser)              adds the options of the format to the options common to all formats
+    read(model, options) -> Imported   `model`: the user's MODEL argument; `options`: parsed arguments
 
-and a function `import_<format>(...)` that takes objects of the framework where it has any. It
-imports its framework only when called. What cannot be imported is an `ImportFailure`, whose message
-says where, why, and what to do; what can be left out is left out and told (`Imported.dropped`).
+A module may also have a function `import_<format>(...)`, which takes objects of the framework. A module
+imports its framework only when it is called. If a model cannot be imported, `ImportFailure` is thrown; its
+message says where, why, and how to proceed. Parts that the graph can do without are left out and listed in
+`Imported.dropped`.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ if TYPE_CHECKING:
 
 
 class ImportFailure(Exception):
-    """A model that cannot be imported; the message says where, why, and what to do."""
+    """A model that cannot be imported; the message says where, why, and how to proceed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Dropped:
-    """Something of the model that the graph does not have, or has with less than is known of it."""
+    """A part of the model that the graph lacks, or about which the graph knows less than the model."""
 
-    what: str   # "Dropout", "op kind aten.foo": in the words of the model's framework
-    count: int  # how often
-    why: str    # "no FLOP formula: costs count its bytes alone"
+    what: str   # such as "Dropout", "op kind aten.foo"; a term of the model's framework
+    count: int  # number of occurrences
+    why: str    # such as "no FLOP formula: costs count its bytes alone"
 
     def __str__(self) -> str:
         return f"{self.what} x {self.count:,}: {self.why}"
@@ -49,28 +50,28 @@ class Dropped:
 
 @dataclasses.dataclass
 class Imported:
-    """An imported model: the document of a graph file (framework/graph/FORMAT.md), and what was dropped."""
+    """An imported model: the document of a graph file (framework/graph/FORMAT.md), and the dropped parts."""
 
     document: dict[str, Any]
     dropped: list[Dropped] = dataclasses.field(default_factory=list)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the graph file, checked, whole or not at all; the graph is named after it.
+        """Checks the graph and writes its file completely or not at all; the graph is named after the file.
 
-        Throws graph_file.GraphError if a rule of the format is broken, OSError.
+        Throws graph_file.GraphError if a rule of the format is broken, OSError if the file cannot be written.
         """
         self.document["name"] = graph_name(path)
         graph_file.write(self.document, path)
 
     def graph(self) -> Graph:
-        """As emplace.Graph, without a file. Throws InputError; needs the compiled part."""
+        """Returns the graph as emplace.Graph, without a file. Throws InputError. Needs the compiled module."""
         from .. import _compiled
 
         graph: Graph = _compiled().Graph.parse(json.dumps(self.document), self.document["name"])
         return graph
 
     def report(self) -> str:
-        """A few lines for people: what the graph holds, and what was dropped."""
+        """Returns a few lines of text for people: the contents of the graph, and the dropped parts."""
         lines = [graph_file.summary(self.document)]
         if self.dropped:
             lines += ["dropped, or known less well:", *(f"  {dropped}" for dropped in self.dropped)]
@@ -79,13 +80,13 @@ class Imported:
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A line of the menu: how a format is called, what it is, and how its files are known."""
+    """A format that can be imported: its name, its description, and how its files are recognised."""
 
-    name: str                      # of --from; the module of this package
-    sentence: str                  # what a user names as MODEL
-    endings: tuple[str, ...] = ()  # of its files' names
-    keys: tuple[str, ...] = ()     # of the outermost object of its JSON files, all of them
-    packages: tuple[str, ...] = ()  # Python packages that reading it needs
+    name: str                      # value of --from; name of the module of this package
+    sentence: str                  # describes the values of MODEL
+    endings: tuple[str, ...] = ()  # endings of its file names
+    keys: tuple[str, ...] = ()     # keys of the outermost object of its JSON files; a file must have all of them
+    packages: tuple[str, ...] = ()  # Python packages that reading needs
 
     def module(self) -> Any:
         return importlib.import_module(f"{__name__}.{self.name}")
@@ -109,7 +110,7 @@ FORMATS: tuple[Format, ...] = (
 
 
 def format_of(model: str, formats: Iterable[Format] = FORMATS) -> Format:
-    """The format of what the user named, by its ending or by what is in it.
+    """Returns the format of MODEL, found by its ending or by its contents.
 
     Throws ImportFailure, with the choices, if no format or several fit.
     """
@@ -126,7 +127,7 @@ def format_of(model: str, formats: Iterable[Format] = FORMATS) -> Format:
 
 
 def read(model: str, format: str | None = None, **options: Any) -> Imported:
-    """Imports what `model` names; `options` are those of `emplace import`, with underscores.
+    """Imports `model`; `options` are those of `emplace import`, with underscores.
 
     Throws ImportFailure; TypeError for an option that the format does not have.
     """
@@ -143,7 +144,7 @@ def read(model: str, format: str | None = None, **options: Any) -> Imported:
 
 
 def find(name: str) -> Format:
-    """The format of this name. Throws ImportFailure with the choices if there is none."""
+    """Returns the format of this name. Throws ImportFailure with the choices if there is none."""
     for format in FORMATS:
         if format.name == name:
             return format
@@ -151,12 +152,12 @@ def find(name: str) -> Format:
 
 
 def graph_name(path: str | os.PathLike[str]) -> str:
-    """The graph is called as its file is: two sizes of one network are two graphs."""
+    """Returns the name of the file: two sizes of one network are two graphs."""
     return os.path.basename(os.fspath(path)).removesuffix(".gz").removesuffix(".json")
 
 
 def require(packages: Sequence[str], extra: str) -> None:
-    """Imports packages. Throws ImportFailure naming the first that is missing and how to install it.
+    """Imports packages. Throws ImportFailure with the first missing package and how to install it.
 
     extra: of our distribution, see pyproject.toml.
     """
@@ -173,7 +174,7 @@ def require(packages: Sequence[str], extra: str) -> None:
 
 
 def _formats_of_json(path: str, formats: Sequence[Format]) -> list[Format]:
-    """The formats whose keys a JSON file has."""
+    """Returns the formats all of whose keys a JSON file has."""
     try:
         document = graph_file.read(path)
     except (OSError, EOFError, ValueError) as error:

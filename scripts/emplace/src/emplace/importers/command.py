@@ -13,7 +13,7 @@ from . import FORMATS, ImportFailure, find, format_of, graph_file, graph_name
 
 
 def main(arguments: Sequence[str], prog: str = "emplace import") -> int:
-    """Runs the command. Returns 0 done; 1 the file could not be written; 2 the input is wrong."""
+    """Runs the command. Returns 0 on success, 1 if the file could not be written, 2 if the input is wrong."""
     try:
         return _run(list(arguments), prog)
     except (ImportFailure, graph_file.GraphError) as error:
@@ -44,10 +44,10 @@ def _run(arguments: list[str], prog: str) -> int:
                                      epilog=getattr(format.module(), "EPILOG", None),
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     format.module().add_arguments(parser.add_argument_group(f"of {format.name}"))
-    options = parser.parse_args(arguments)  # ends here where help is wanted
+    options = parser.parse_args(arguments)  # exits here if help is requested
     output = options.output or f"{_stem(options.model)}.json.gz"
     folder = os.path.dirname(os.path.abspath(output))
-    if not os.path.isdir(folder):  # said before minutes of work, not after
+    if not os.path.isdir(folder):  # reported before minutes of work, not after
         raise ImportFailure(f"-o {output}: there is no folder {folder!r}")
     begin = time.monotonic()
     imported = format.module().read(options.model, options)
@@ -73,6 +73,6 @@ def _general_parser(common: argparse.ArgumentParser, prog: str) -> argparse.Argu
 
 
 def _stem(model: str | None) -> str:
-    """The name of the graph file for a model that was named without one."""
+    """Returns the name of the graph file of a model that was named without one."""
     name = os.path.basename((model or "graph").rstrip("/").split(":")[-1])
     return graph_name(name).split(".")[0] or "graph"

@@ -1,4 +1,7 @@
-"""Element types: how graph files name them, what frameworks call them. framework/graph/dtypes.cc has the same list."""
+"""Element types: the names in graph files, and the frameworks' names for them.
+
+framework/graph/dtypes.cc has the same list.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from __future__ import annotations
 DTYPE_BITS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16, "f8": 8, "f4": 4, "i64": 64, "i32": 32, "i16": 16, "i8": 8,
               "i4": 4, "i2": 2, "u64": 64, "u32": 32, "u16": 16, "u8": 8, "u4": 4, "u2": 2, "bool": 8, "c64": 64,
               "c128": 128, "str": 0, "key": 0, "float0": 0}
-# By other names, in lower case. Bare words mean what PyTorch means by them.
+# Aliases in lower case. Names without a prefix have their meaning in PyTorch.
 DTYPE_ALIASES = {
     "float64": "f64", "double": "f64", "fp64": "f64", "float32": "f32", "float": "f32", "single": "f32", "fp32": "f32",
     "bfloat16": "bf16", "bfloat": "bf16", "float16": "f16", "half": "f16", "fp16": "f16", "fp8": "f8", "fp4": "f4",
@@ -22,7 +25,10 @@ _FAMILIES = {"float8": "f8", "f8_e": "f8", "f8e": "f8", "float4": "f4", "f4e": "
 
 
 def dtype_name(text: str) -> str | None:
-    """The name of FORMAT.md for an element type ("torch.float16", "half" -> "f16"); "" stays, None: unknown."""
+    """Returns the name in FORMAT.md of an element type ("torch.float16", "half" -> "f16").
+
+    Returns "" for "", and None for an unknown type.
+    """
     if text in DTYPE_BITS or text == "":
         return text
     lower = text.lower()

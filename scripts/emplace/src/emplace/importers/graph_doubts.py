@@ -1,6 +1,6 @@
-"""Plausible mistakes in graphs that keep every rule of the format: what `emplace graph validate` warns of.
+"""Likely mistakes in graphs that keep every rule of the format; `emplace graph validate` warns of them.
 
-framework/graph/graph_doubts.h has the same list in C++, with the reasons; both are held to the messages of
+framework/graph/graph_doubts.h has the same list in C++, with the reasons. Tests compare the messages of both with
 tests/golden/graph_doubts.json.
 """
 
@@ -13,23 +13,23 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from .dtypes import DTYPE_BITS, dtype_name
 
-SOURCE_KINDS = ("parameter", "constant")  # kinds that hold a value between steps and cost nothing to "run"
-RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")  # of tensors that some device must own
+SOURCE_KINDS = ("parameter", "constant")  # kinds that hold a value between steps and cost nothing to run
+RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")  # of tensors that must be stored on a device
 
-_FACTOR = 1.9     # a multiply-add counted once, or f32 sizes of f16 elements, are wrong by 2
+_FACTOR = 1.9     # counting a multiply-add once, or f32 sizes for f16 elements, gives an error of factor 2
 _ROUNDING = 512   # [B] that an allocator may add to a tensor
 _DEVICE_CLASSES = ("cpu", "gpu")
 _PRODUCTS = {"matmul": 0, "batchmatmul": 0, "mm": 0, "bmm": 0, "gemm": 0, "linear": 0,
              "addmm": 1, "baddbmm": 1}  # position of the first factor
 _CONVOLUTIONS = ("conv", "conv1d", "conv2d", "conv3d", "convolution")
 _OTHER_WORK = ("convolution_backward", "convtranspose", "dot_general", "conv_general_dilated", "conv2dbackprop",
-               "conv3dbackprop", "depthwiseconv2dnative")  # beginnings; they have FLOPs, and no formula here
+               "conv3dbackprop", "depthwiseconv2dnative")  # prefixes of kinds that have FLOPs but no formula here
 
 
 def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = ()) -> list[str]:
-    """One line for each sort of doubt: the first place, and how many more. The document keeps the format's rules.
+    """Returns one line for each sort of doubt: the first place, and how many more. `document` must keep the rules.
 
-    Of a graph whose source says `contracted`, an op of which stands for a group, only device kinds are looked at.
+    If the graph's source says `contracted`, an op stands for a group of ops, and only the device kinds are checked.
     device_kinds: names that ops may ask for beside "cpu" and "gpu"; empty: only these two are compared.
     """
     found: list[str] = []
@@ -42,7 +42,7 @@ def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = ()) -> lis
 
 
 def role_errors(document: Mapping[str, Any]) -> list[str]:
-    """Every doubt about roles and sources, which exporters must not raise."""
+    """Returns every doubt about roles and sources; files of exporters must have none."""
     graph = _Graph(document)
     return [line() for check in _OF_ROLES for line in check(graph)]
 
@@ -73,7 +73,7 @@ class _Graph:
         return list(self.tensors[tensor].get("shape", []))
 
 
-_Line = Callable[[], str]  # a text that is written at once, or not
+_Line = Callable[[], str]  # a line whose text is computed only if it is reported
 
 
 def _fold(lines: Iterable[_Line], found: list[str]) -> None:
@@ -129,7 +129,7 @@ _OF_ROLES = (_no_producer, _produced_input, _alias, _resident, _source)
 
 
 def _base(kind: str) -> str:
-    """ "addmm" of aten.addmm.default, "batchmatmul" of BatchMatMulV2, "conv" of onnx.Conv."""
+    """Returns the base of a kind: addmm for aten.addmm.default, batchmatmul for BatchMatMulV2, conv for onnx.Conv."""
     name = kind
     if kind.startswith(("aten.", "aten::")):
         name = kind[6 if kind[4] == ":" else 5:].partition(".")[0].removesuffix("_")
@@ -145,12 +145,12 @@ def _has_work(base: str) -> bool:
 
 
 def _is_counted(graph: _Graph, op: Mapping[str, Any]) -> bool:
-    """Whether FLOPs decide the op's cost, and elements come out."""
+    """Returns whether the op's cost depends on FLOPs and its output has elements."""
     return not op.get("cost_ns") and any(graph.tensors[t]["bytes"] > 0 for t in op["outputs"])
 
 
 def _expected_flops(graph: _Graph, op: Mapping[str, Any]) -> list[float]:
-    """Returns the possible work of a product or convolution [FLOP], the likeliest first; empty: no formula applies."""
+    """Returns the possible FLOP of a product or convolution, the most likely first; empty: no formula applies."""
     base = _base(op["kind"])
     first = _PRODUCTS.get(base, 0)
     if len(op["outputs"]) != 1 or len(op["inputs"]) < first + 2:
@@ -161,7 +161,7 @@ def _expected_flops(graph: _Graph, op: Mapping[str, Any]) -> list[float]:
         return []
     sizes = [float(math.prod(shape)) for shape in (a, b, out)]
     if base in _PRODUCTS:
-        batch = math.prod(b[:-2])  # of a matrix for each, or 1: the same matrix for all
+        batch = math.prod(b[:-2])  # one matrix for each result, or 1: the same matrix for all
         if batch != 1 and batch != math.prod(a[:-2]):
             return []
         # (batch m k) (batch k n) / (batch m n) = batch k^2, however the factors are transposed
@@ -171,7 +171,7 @@ def _expected_flops(graph: _Graph, op: Mapping[str, Any]) -> list[float]:
         names_first = op["kind"].startswith(("aten", "onnx"))  # [filters, channels, ...], else [..., channels, filters]
         filters = (b[0], b[-1]) if names_first else (b[-1], b[0])
         found = [2 * sizes[2] * sizes[1] / count for count in filters if count in out]
-        return found + [2 * sizes[0] * sizes[1] / b[0]] if found else []  # the last: transposed
+        return found + [2 * sizes[0] * sizes[1] / b[0]] if found else []  # the last one: transposed
     return []
 
 
@@ -195,7 +195,7 @@ def _flops(graph: _Graph) -> Iterator[_Line]:
         if flops == 0 or op.get("cost_ns") or not _has_work(_base(op["kind"])):
             continue
         expected = _expected_flops(graph, op)
-        spare = 3 * math.prod(graph.shape(op["outputs"][0])) if expected else 0  # a bias, a scale
+        spare = 3 * math.prod(graph.shape(op["outputs"][0])) if expected else 0  # for a bias or a scale
         if expected and not any(count <= _FACTOR * flops and flops <= _FACTOR * count + spare for count in expected):
             yield lambda: (
                 f"{graph.at_op(v)}: flops: got {flops:.0f}; expected about {expected[0]:.0f} for "
@@ -267,7 +267,7 @@ def _quote(text: str) -> str:
 
 
 def _guess(value: str, choices: Sequence[str]) -> str:
-    """The nearest choice, if one is near; the rule of framework/base/error.h."""
+    """Returns the nearest choice if one is near, by the rule of framework/base/error.h."""
     nearest, least = "", max(2, len(value.encode()) // 3) + 1
     for choice in choices:
         distance = _edit_distance(value.encode(), choice.encode(), least)
@@ -277,7 +277,7 @@ def _guess(value: str, choices: Sequence[str]) -> str:
 
 
 def _edit_distance(a: bytes, b: bytes, limit: int) -> int:
-    """Levenshtein distance, or some number >= limit."""
+    """Returns the Levenshtein distance, or some number >= limit if it is not below the limit."""
     if abs(len(a) - len(b)) >= limit:
         return limit
     row = list(range(len(b) + 1))

@@ -5,17 +5,17 @@ An exporter walks its framework's graph and calls a `GraphBuilder`:
 
     graph = GraphBuilder("two_layers", source={"framework": "torch 2.9", "batch": 32})
     x = graph.tensor("x", [32, 64], "f32", role="input")        # no producer: a graph input
-    w = graph.parameter("w", [64, 10], "f32")                   # zero-cost op + its tensor
+    w = graph.parameter("w", [64, 10], "f32")                   # zero-cost op and its tensor
     y = graph.tensor("y", [32, 10], "f32", role="output")
     graph.op("matmul", "aten.mm", [x, w], [y], flops=2 * 32 * 64 * 10)
     graph.write("two_layers.json.gz")          # checked first; atomic; same bytes every time
 
-Run as a program it checks files: `python3 -m emplace.importers.graph_file FILE...` prints a summary of
-each, or the first broken rules, and exits with 2 when a file breaks one. Plausible mistakes (graph_doubts.py)
-are warnings, with --strict errors; `write` warns of them, too.
+As a program it checks files: `python3 -m emplace.importers.graph_file FILE...` prints a summary of each
+file, or the first broken rules. It exits with 2 if a file breaks a rule. Likely mistakes (graph_doubts.py)
+are warnings, with --strict errors; `write` also warns of them.
 
-Only the Python standard library is needed. Sizes are in bytes [B], work in floating-point
-operations [FLOP], a multiply-add counting as two.
+Only the Python standard library is needed. Sizes are in bytes [B]. Work is in floating-point operations
+[FLOP]; a multiply-add counts as two.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMAT = "emplace-graph"
 VERSION = 1
 ROLES = ("input", "parameter", "buffer", "activation", "gradient", "optimizer_state", "output")
 PHASES = ("forward", "backward", "update")
-# Bytes of one element [B]. "str" and the like have no size of their own: give `num_bytes`.
+# Bytes of one element [B]. Types such as "str" have no fixed size and need `num_bytes`.
 DTYPE_BYTES = {name: bits // 8 for name, bits in DTYPE_BITS.items() if bits >= 8}
 MAX_REPORTED_ERRORS = 20
 
@@ -52,12 +52,12 @@ class GraphError(ValueError):
 
 
 class GraphWarning(UserWarning):
-    """A graph keeps the format's rules, and has what is likely a mistake."""
+    """A graph that keeps the format's rules but has a likely mistake."""
 
 
 @dataclasses.dataclass
 class Tensor:
-    """One value: `num_bytes` [B] on a device; `alias_of` is the tensor whose memory it shares."""
+    """One value. `num_bytes` [B]: its size on a device. `alias_of`: the tensor whose memory it shares."""
 
     id: int
     name: str
@@ -77,9 +77,9 @@ class Tensor:
 
 @dataclasses.dataclass
 class Op:
-    """One operation; `inputs`, `outputs` are tensor ids, `control_inputs` op ids.
+    """One operation. `inputs`, `outputs` are tensor ids, `control_inputs` op ids.
 
-    flops [FLOP]; bytes_accessed [B], None = bytes of inputs plus outputs; workspace_bytes [B];
+    flops [FLOP]; bytes_accessed [B], None: bytes of inputs plus outputs; workspace_bytes [B];
     cost_ns: measured time [ns] by device kind.
     """
 
@@ -114,7 +114,7 @@ class Op:
 
 
 class GraphBuilder:
-    """A graph under construction. Ids are given in call order, as the format asks."""
+    """A graph under construction. Ids are assigned in call order, as the format requires."""
 
     def __init__(self, name: str, source: Mapping[str, Any] | None = None) -> None:
         self.name = name
@@ -124,9 +124,9 @@ class GraphBuilder:
 
     def tensor(self, name: str, shape: Sequence[int], dtype: str, *, role: str = "activation",
                num_bytes: int | None = None, alias_of: int | None = None) -> int:
-        """Adds a tensor, returns its id; `num_bytes` [B] defaults to elements times their size.
+        """Adds a tensor and returns its id. `num_bytes` [B] defaults to the number of elements times their size.
 
-        dtype: a name of FORMAT.md, or what a framework calls it: "torch.float16", "half".
+        dtype: a name of FORMAT.md, or the name in a framework: "torch.float16", "half".
         """
         dims = [int(dim) for dim in shape]
         found = dtype_name(dtype)
@@ -169,24 +169,24 @@ class GraphBuilder:
         return tensor
 
     def default_bytes(self, inputs: Iterable[int], outputs: Iterable[int]) -> int:
-        """Bytes of inputs plus outputs [B], as listed: what an absent `bytes_accessed` means."""
+        """Returns the bytes of inputs plus outputs [B], as listed: the meaning of an absent `bytes_accessed`."""
         return sum(self.tensors[t].num_bytes for t in [*inputs, *outputs])
 
     def document(self) -> dict[str, Any]:
-        """The whole file as plain Python data; keys that equal their default are left out."""
+        """Returns the whole file as plain Python data; keys that equal their default are left out."""
         return {"format": FORMAT, "version": VERSION, "name": self.name, "source": self.source,
                 "tensors": [tensor.to_json() for tensor in self.tensors],
                 "ops": [op.to_json() for op in self.ops]}
 
     def write(self, path: str | os.PathLike[str], *, strict: bool = False) -> dict[str, Any]:
-        """Checks the graph and writes it to `path`; returns the document. See `write`."""
+        """Checks the graph, writes it to `path` and returns the document. See `write`."""
         document = self.document()
         write(document, path, strict=strict)
         return document
 
 
 def check(document: Mapping[str, Any]) -> list[str]:
-    """Every broken rule of the format, one sentence each; an empty list means the graph is good."""
+    """Returns every broken rule of the format, one sentence each; an empty list means that the graph is valid."""
     if not isinstance(document, Mapping):
         return ["the file holds no JSON object"]
     errors: list[str] = []
@@ -202,7 +202,7 @@ def check(document: Mapping[str, Any]) -> list[str]:
     _check_tensors(tensors, errors)
     producers = _check_ops(tensors, ops, errors)
     if errors:
-        return errors  # the rules below index by id, which the ones above make safe
+        return errors  # the rules below index by id; the rules above make that safe
     errors.extend(role_errors(document))
     cycle = _find_cycle(len(ops), _predecessors(ops, producers))
     if cycle:
@@ -211,10 +211,10 @@ def check(document: Mapping[str, Any]) -> list[str]:
 
 
 def write(document: Mapping[str, Any], path: str | os.PathLike[str], *, strict: bool = False) -> None:
-    """Writes a checked document to `path` (`.gz`: compressed), whole or not at all.
+    """Checks a document and writes it to `path` (`.gz`: compressed), completely or not at all.
 
-    The bytes depend on the document only: no time stamp, no file name, one record a line.
-    strict: refuses doubts (graph_doubts.py), too; else each is a GraphWarning.
+    The bytes depend on the document only: no time stamp, no file name, one record per line.
+    strict: also refuses doubts (graph_doubts.py); otherwise each doubt is a GraphWarning.
     Throws GraphError if a rule is broken, OSError if the file cannot be written.
     """
     errors = check(document)
@@ -230,7 +230,10 @@ def write(document: Mapping[str, Any], path: str | os.PathLike[str], *, strict: 
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Writes a file (`.gz`: compressed, without time stamp or name), whole or not at all. Throws OSError."""
+    """Writes a file (`.gz`: compressed, without time stamp or name), completely or not at all.
+
+    Throws OSError.
+    """
     path = os.fspath(path)
     if path.endswith(".gz"):
         buffer = io.BytesIO()
@@ -254,7 +257,7 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
 
 
 def serialize(document: Mapping[str, Any]) -> bytes:
-    """The document as UTF-8 JSON with compact separators, one tensor or op a line."""
+    """Returns the document as UTF-8 JSON with compact separators, one tensor or op per line."""
     def encode(value: Any) -> str:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -268,7 +271,10 @@ def serialize(document: Mapping[str, Any]) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The document in a `.json` or `.json.gz` file, unchecked (see `check`); dtypes by their names in FORMAT.md."""
+    """Returns the document in a `.json` or `.json.gz` file, unchecked (see `check`).
+
+    Dtypes have their names in FORMAT.md.
+    """
     with open(path, "rb") as file:
         data = file.read()
     document: dict[str, Any] = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
@@ -280,7 +286,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def bytes_accessed(document: Mapping[str, Any], op: Mapping[str, Any]) -> int:
-    """Bytes an op moves [B]: its own figure, 0 for a source, else inputs plus outputs."""
+    """Returns the bytes that an op moves [B]: its own figure; 0 for a source; else inputs plus outputs."""
     if op["kind"] in SOURCE_KINDS:
         return 0
     if op.get("bytes_accessed") is not None:
@@ -289,7 +295,7 @@ def bytes_accessed(document: Mapping[str, Any], op: Mapping[str, Any]) -> int:
 
 
 def statistics(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures that tell whether a graph is the one meant; `alias_of` tensors are not counted twice.
+    """Returns figures by which a graph is recognised; `alias_of` tensors are not counted twice.
 
     parameters: elements of role `parameter`; *_flops [FLOP] and moved_bytes [B] of one step;
     *_bytes [B]: sum over the tensors of a role.
@@ -316,7 +322,7 @@ def statistics(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summary(document: Mapping[str, Any]) -> str:
-    """A few lines for people: size, parameters, work and memory of the graph."""
+    """Returns a few lines of text for people: size, parameters, work and memory of the graph."""
     def amount(value: float) -> str:
         return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"
 
@@ -352,7 +358,7 @@ def _is_amount(value: Any) -> bool:
 
 
 def _check_version(version: Any, errors: list[str]) -> None:
-    """The rule of framework/FORMATS.md, "Versions", in the words of framework/base/version.h."""
+    """Applies the rule of framework/FORMATS.md, "Versions"; the texts are those of framework/base/version.h."""
     if not _is_amount(version) or version != int(version):
         errors.append(f"version: got {version!r}, expected a whole number")
     elif version > VERSION:
@@ -387,7 +393,7 @@ def _check_tensors(tensors: Sequence[Mapping[str, Any]], errors: list[str]) -> N
 
 def _check_ops(tensors: Sequence[Mapping[str, Any]], ops: Sequence[Mapping[str, Any]],
                errors: list[str]) -> list[int | None]:
-    """Checks each op by itself; returns the producer of every tensor (None: a graph input)."""
+    """Checks each op by itself. Returns the producer of every tensor (None: a graph input)."""
     producers: list[int | None] = [None] * len(tensors)
     names: dict[str, int] = {}
     for index, op in enumerate(ops):
@@ -430,7 +436,7 @@ def _predecessors(ops: Sequence[Mapping[str, Any]],
 
 
 def _find_cycle(num_ops: int, predecessors: Sequence[Sequence[int]]) -> list[int]:
-    """Op ids along one cycle, its first op repeated at the end; empty if there is none."""
+    """Returns the op ids along one cycle, its first op repeated at the end; empty if there is none."""
     waiting = [len(p) for p in predecessors]
     successors: list[list[int]] = [[] for _ in range(num_ops)]
     for op, before in enumerate(predecessors):
@@ -445,7 +451,7 @@ def _find_cycle(num_ops: int, predecessors: Sequence[Sequence[int]]) -> list[int
     stuck = [op for op in range(num_ops) if waiting[op]]
     if not stuck:
         return []
-    path, seen, op = [], {}, stuck[0]  # walking back along unfinished predecessors must return
+    path, seen, op = [], {}, stuck[0]  # a walk back along unfinished predecessors must return to an op
     while op not in seen:
         seen[op] = len(path)
         path.append(op)

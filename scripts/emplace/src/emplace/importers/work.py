@@ -1,8 +1,8 @@
-"""What importers know of an op, and the rules by which they count its work: floating-point operations [FLOP].
+"""The importers' view of an op, and the rules by which they count its work in floating-point operations [FLOP].
 
-A multiply-add counts as two, an element-wise function as `_PER_ELEMENT` says. A rule takes an `OpView` and returns FLOP;
-the tables of onnx/work.py, tensorflow/work.py and jax/work.py name the rule of each kind. Figures depend on shapes and
-attributes only: no framework is needed here.
+A multiply-add counts as two, an element-wise function as `_PER_ELEMENT` states. A rule takes an `OpView` and returns
+FLOP. The tables of onnx/work.py, tensorflow/work.py and jax/work.py name the rule of each kind. Figures depend on
+shapes and attributes only; no framework is needed here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ FLOATS = ("f64", "f32", "f16", "bf16", "f8", "f4", "c64", "c128")
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """An input or output: its shape, dtype as in graph files, size [B].
+    """An input or output: its shape, its dtype as in graph files, its size [B].
 
-    elements_known: its elements where known (integers). is_state: a variable's handle.
+    elements_known: its elements if they are known (integers). is_state: the value is a variable's handle.
     """
 
     shape: Sequence[int]
@@ -38,7 +38,7 @@ class Value:
 
 @dataclasses.dataclass(frozen=True)
 class OpView:
-    """What the rules may look at. Inputs and outputs that an op leaves out are None."""
+    """The inputs of the rules. Inputs and outputs that an op leaves out are None."""
 
     kind: str  # without the domain of ONNX
     inputs: Sequence[Value | None]
@@ -50,12 +50,12 @@ class OpView:
 
     @property
     def output(self) -> Value:
-        """The first output that is there; an empty one if none is."""
+        """Returns the first output that is present; an empty one if there is none."""
         return next((value for value in self.outputs if value is not None), Value([0], "f32", 0))
 
     @property
     def largest(self) -> int:
-        """Elements of the largest output."""
+        """Returns the number of elements of the largest output."""
         return max((value.elements for value in self.outputs if value is not None), default=0)
 
     @property
@@ -64,13 +64,13 @@ class OpView:
 
     @property
     def is_float(self) -> bool:
-        """Whether an input or output has elements in floating point."""
+        """Returns whether an input or output has floating-point elements."""
         return any(value is not None and value.is_float for value in (*self.inputs, *self.outputs))
 
 
 Rule = Callable[[OpView], float]
 
-# FLOP of one element, by the function's name in lower case; a function that is not here counts one.
+# FLOP of one element, by the function's name in lower case; functions that are not listed count one.
 _PER_ELEMENT = {
     "rsqrt": 2,              # square root, reciprocal
     "squareddifference": 2,  # (a - b)^2
@@ -85,7 +85,7 @@ _PER_ELEMENT = {
     "hardsigmoid": 4,        # multiply, add, two bounds
     "hardswish": 5,
     "gelu": 5,               # x / sqrt(2), erf, + 1, times x, halved
-    "biasgelu": 6,           # the bias as well
+    "biasgelu": 6,           # gelu and the bias
     "fastgelu": 9,           # tanh of a cubic: 5 for the cubic, tanh, + 1, times x, halved
     "swiglu": 3,             # sigmoid, two products
     "softmax": 5,            # max, subtract, exp, sum, divide
@@ -111,38 +111,41 @@ PER_UPDATE = {
 
 
 def per_output(flops: int) -> Rule:
-    """For each element of the largest output."""
+    """Returns the rule that counts `flops` for each element of the largest output."""
     return lambda op: flops * op.largest
 
 
 def per_input(flops: int, index: int = 0) -> Rule:
-    """For each element of one input."""
+    """Returns the rule that counts `flops` for each element of one input."""
     return lambda op: flops * op.inputs[index].elements
 
 
 def elementwise(kinds: str) -> dict[str, Rule]:
-    """The rules of element-wise functions, "AddV2" as "Add"."""
+    """Returns the rules of element-wise functions; AddV2 counts as Add."""
     return {kind: per_output(_PER_ELEMENT.get(kind.removesuffix("V2").lower(), 1)) for kind in kinds.split()}
 
 
 def same(kinds: str, rule: Rule) -> dict[str, Rule]:
-    """One rule for several kinds."""
+    """Returns one rule for several kinds."""
     return dict.fromkeys(kinds.split(), rule)
 
 
 def variadic(extra: int = 0) -> Rule:
-    """n - 1 combinations of n inputs and `extra` more for each element."""
+    """Returns the rule that counts n - 1 combinations of n inputs and `extra` more FLOP for each element."""
     return lambda op: (len(op.inputs) - 1 + extra) * op.output.elements
 
 
 def reduction(op: OpView) -> int:
-    """As many combinations as there are elements less."""
+    """Returns the number of combinations: input elements minus output elements."""
     return sum(max(0, a.elements - b.elements) for a, b in zip(op.inputs, op.outputs))
 
 
 def pooling(window: str, per_element: int = 1, extra: int = 0, grid: int | None = None) -> Rule:
-    """For each element of a window (an attribute), and `extra` for the whole; as many windows as the output, or input
-    `grid`, has elements."""
+    """Returns the rule for windows, whose size is the attribute `window`.
+
+    Each window counts `per_element` for each of its elements, and `extra`. There are as many windows as the output, or
+    input `grid`, has elements.
+    """
     def rule(op: OpView) -> int:
         windows = op.output if grid is None else op.inputs[grid]
         return (per_element * math.prod(op.attributes[window]) + extra) * windows.elements
@@ -150,23 +153,26 @@ def pooling(window: str, per_element: int = 1, extra: int = 0, grid: int | None 
 
 
 def batch_norm(training: str, default: bool) -> Rule:
-    """At inference scale and shift; in training (an attribute) also the sum and the centred square sum."""
+    """Returns the rule of batch normalisation.
+
+    Inference counts scale and shift; training (an attribute) also counts the sum and the centred sum of squares.
+    """
     return lambda op: (6 if op.attributes.get(training, default) else 2) * op.inputs[0].elements
 
 
 def macs(results: int, each: Iterable[int]) -> int:
-    """Products and convolutions: multiply-adds of so many results, each of which sums over the sizes `each`."""
+    """Returns the FLOP of `results` sums of products, each of which sums over the sizes `each`."""
     return 2 * results * math.prod(each)
 
 
 def matmul(op: OpView) -> int:
-    """2 m n k; a [m, k], or [k, m] transposed; leading dimensions are batches."""
+    """Returns 2 m n k; a is [m, k], or [k, m] if transposed; leading dimensions are batches."""
     transposed = any(op.attributes.get(key) for key in ("transpose_a", "adj_x", "transA"))
     return macs(op.output.elements, [op.inputs[0].shape[-2 if transposed else -1]])
 
 
 def einsum_sizes(op: OpView) -> dict[str, int]:
-    """The size of each letter of an einsum, and of each dimension that an ellipsis stands for."""
+    """Returns the size of each letter of an einsum, and of each dimension that an ellipsis stands for."""
     sizes: dict[str, int] = {}
     for term, value in zip(op.attributes["equation"].replace(" ", "").partition("->")[0].split(","), op.inputs):
         start, _, rest = term.partition("...")
@@ -177,15 +183,15 @@ def einsum_sizes(op: OpView) -> dict[str, int]:
 
 
 def matrices(numerator: int, denominator: int) -> Rule:
-    """n^3 numerator / denominator for each n x n matrix."""
+    """Returns the rule that counts n^3 numerator / denominator for each n x n matrix."""
     return lambda op: numerator * op.inputs[0].elements * op.inputs[0].shape[-1] // denominator
 
 
 def fourier(elements: float, points: int) -> float:
-    """5 n log2 n for each transform of n points."""
+    """Returns 5 n log2 n for each transform of n points."""
     return 5 * elements * math.log2(max(2, points))
 
 
 def gathered_bytes(op: OpView) -> int:
-    """Reads the indices and the chosen elements only, and writes these [B]."""
+    """Returns the bytes of an op that reads only the indices and the selected elements, and writes these [B]."""
     return op.inputs[1].num_bytes + 2 * op.output_bytes

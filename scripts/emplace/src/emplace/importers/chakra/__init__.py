@@ -1,7 +1,7 @@
 """Execution traces: `emplace import --from chakra FILE`.
 
-    execution_trace   PyTorch's own (JSON): operators and the tensors they touched
-    protobuf          MLCommons Chakra's (protobuf)
+    execution_trace   PyTorch's execution traces (JSON): operators and the tensors they used
+    protobuf          MLCommons Chakra's traces (protobuf)
     nodes             Chakra's nodes as a graph
 """
 
@@ -41,7 +41,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
-    """The graph of a trace. Throws ImportFailure."""
+    """Returns the graph of a trace. Throws ImportFailure."""
     if not model:
         raise ImportFailure("name a MODEL: an execution trace of PyTorch or of Chakra")
     try:
@@ -65,14 +65,17 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
 
 def import_chakra(document: dict[str, Any], *, device_kind: str | None = None, name: str = "trace",
                   path: str = "trace") -> Imported:
-    """An execution trace of PyTorch, as json.load gives it; `path` stands in messages. Throws ImportFailure."""
+    """Imports an execution trace of PyTorch, as json.load returns it. `path` appears in messages.
+
+    Throws ImportFailure.
+    """
     selection = calls.select(execution_trace.roots(document, path))
     return of_selection(selection, f"execution trace {document.get('schema', '')}", EXPORTER, name, device_kind, path)
 
 
 def of_selection(selection: calls.Selection, framework: str, exporter: str, name: str, device_kind: str | None,
                  path: str, **source: Any) -> Imported:
-    """The graph of selected calls; device_kind is needed if they have durations."""
+    """Returns the graph of selected calls. device_kind is required if they have durations."""
     if not selection.calls:
         raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
     timed = any(call.duration is not None for call in selection.calls)
@@ -99,7 +102,10 @@ def _of_nodes(found: list[dict[str, Any]], version: str, name: str, device_kind:
 
 
 def _documents(data: bytes, path: str) -> list[dict[str, Any]] | None:
-    """JSON objects, one after the other; None if the bytes do not begin with one. Throws ImportFailure."""
+    """Returns the JSON objects in `data`, which follow each other; None if the bytes do not begin with one.
+
+    Throws ImportFailure.
+    """
     if data.lstrip()[:1] != b"{":
         return None
     try:
@@ -124,7 +130,7 @@ def _documents(data: bytes, path: str) -> list[dict[str, Any]] | None:
 
 
 def _json_node(record: dict[str, Any], path: str) -> dict[str, Any]:
-    """A node as protobuf's JSON has it: numbers of 64 bits as text, names in camel case."""
+    """Returns a node in protobuf's JSON form: 64-bit numbers as text, names in camel case."""
     record = {_JSON_KEYS.get(key, key): value for key, value in record.items()}
     try:
         for side in ("inputs", "outputs"):

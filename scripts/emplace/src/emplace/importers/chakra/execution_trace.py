@@ -1,7 +1,7 @@
 """PyTorch's execution traces (ExecutionTraceObserver; JSON, "schema": "1.0.1" to "1.1.1-chakra..."), as nodes.
 
-A node says what operator was called with which tensors; `ctrl_deps` (older: `parent`) is the call
-that it was made in. What chakra_trace_link has added (durations, kernels) is read where it is there.
+A node names the operator that was called and its tensors. `ctrl_deps` (older: `parent`) is the call that made
+this call. Additions of chakra_trace_link (durations, kernels) are read if they are present.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..traces.calls import Node, Ref
 
 
 def roots(document: Mapping[str, Any], path: str) -> list[Node]:
-    """The outermost nodes, each with its children. Throws ImportFailure naming the node that is wrong."""
+    """Returns the outermost nodes, each with its children. Throws ImportFailure with the node that is wrong."""
     records = document.get("nodes")
     if not isinstance(records, list) or not records:
         raise ImportFailure(f"{path}: 'nodes' is {type(records).__name__}, expected a list with the nodes of the trace")
@@ -77,7 +77,7 @@ def _nanoseconds(microseconds: Any, where: str) -> int:
 
 
 def _arguments(record: Mapping[str, Any], side: str) -> list[Any]:
-    """Arguments or results: tensors as Ref, lists of them as lists, others as they are."""
+    """Returns the arguments or results: tensors as Ref, lists of tensors as lists, other values unchanged."""
     group = record.get(side + "s", [])
     if isinstance(group, dict):
         values, shapes, types = group.get("values", []), group.get("shapes", []), group.get("types", [])
@@ -116,7 +116,7 @@ def _argument(value: Any, shape: Any, kind: str, stride: Any) -> Any:
 
 
 def _kinds(text: str) -> list[str]:
-    """The types in a list's: split at commas outside of brackets."""
+    """Returns the types in a list type, split at commas outside of brackets."""
     kinds, depth = [""], 0
     for letter in text:
         depth += (letter in "([<") - (letter in ")]>")

@@ -1,4 +1,4 @@
-"""Chakra's own nodes as a graph: one op for each, dependencies as the trace has them."""
+"""Chakra's own nodes as a graph: one op per node, with the dependencies of the trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLLECTIVES = ("all_reduce", "reduce", "all_gather", "gather", "scatter", "broa
 
 def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_kind: str | None,
           path: str) -> list[Dropped]:
-    """Fills `graph`; returns what is to be told. Throws ImportFailure where the trace contradicts itself."""
+    """Fills `graph` and returns the dropped parts. Throws ImportFailure if the trace contradicts itself."""
     by_id: dict[int, dict[str, Any]] = {}
     for node in nodes:
         if by_id.setdefault(node["id"], node) is not node:
@@ -83,7 +83,7 @@ def has_durations(nodes: list[dict[str, Any]]) -> bool:
 
 
 def _through(start: int, key: str, by_id: dict[int, dict[str, Any]], left_out: set[int]) -> list[int]:
-    """What a node waits for; in the place of nodes that are left out what those wait for, by any edge."""
+    """Returns the nodes that a node waits for. A left-out node is replaced by the nodes it waits for, by any edge."""
     found: dict[int, None] = {}
     seen: set[int] = set()
     waiting = list(by_id[start][key])
@@ -111,7 +111,7 @@ def _kind(node: dict[str, Any]) -> str:
 
 
 def _literal(text: Any) -> list[Any]:
-    """Lists are written as Python prints them."""
+    """Parses a list that is written in Python's syntax."""
     if isinstance(text, list):
         return text
     try:
@@ -122,7 +122,10 @@ def _literal(text: Any) -> list[Any]:
 
 
 def _result_bytes(node: dict[str, Any]) -> int | None:
-    """Size of all results [B]: of tensors [id, storage, offset, elements, bytes of one, device], else attributes."""
+    """Returns the size of all results [B].
+
+    It comes from tensors [id, storage, offset, elements, bytes per element, device], else from the attributes.
+    """
     values = _literal(node["outputs"].get("values"))
     tensors = [value for value in values if isinstance(value, (list, tuple)) and len(value) >= 5
                and all(isinstance(number, int) for number in value[:5])]

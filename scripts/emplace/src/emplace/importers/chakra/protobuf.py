@@ -1,8 +1,8 @@
 """Chakra traces in protobuf: a small reader of the wire format, for the messages of et_def.proto.
 
-A file is a GlobalMetadata and then Nodes, each behind its length (varint). The field numbers below are
-those of MLCommons' schema (https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto), of
-which nothing else is needed.
+A file is a GlobalMetadata followed by Nodes, each preceded by its length (varint). The field numbers below are
+those of MLCommons' schema (https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto). Nothing else of
+the schema is needed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ TYPES = ("INVALID_NODE", "METADATA_NODE", "MEM_LOAD_NODE", "MEM_STORE_NODE", "CO
 _NODE = {1: "id", 2: "name", 3: "type", 4: "ctrl_deps", 5: "data_deps", 6: "start_time_micros", 7: "duration_micros",
          8: "inputs", 9: "outputs", 10: "attr"}
 _IO = {1: "values", 2: "shapes", 3: "types"}
-# Scalar attributes by field number: how their bytes are to be read. Lists stand at the number behind.
+# Wire forms of scalar attributes, by field number. The list form of an attribute has the next field number.
 _SCALARS = {3: "double", 5: "float", 7: "int", 9: "int", 11: "uint", 13: "uint", 15: "sint", 17: "sint", 19: "fixed32",
             21: "fixed64", 23: "sfixed32", 25: "sfixed64", 27: "bool", 29: "text", 31: "bytes"}
 _UNPACK = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
 
 
 class WireError(ValueError):
-    """The bytes are no protobuf; the message says where."""
+    """The bytes are not protobuf; the message says where."""
 
 
 def read(data: bytes) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """(metadata, nodes) of a trace; a node is a dict with the schema's names. Throws WireError."""
+    """Returns (metadata, nodes) of a trace; a node is a dict with the schema's names.
+
+    Throws WireError.
+    """
     messages = list(_delimited(data))
     if not messages:
         raise WireError("the file is empty")
@@ -50,7 +53,7 @@ def _node(message: bytes) -> dict[str, Any]:
             if not isinstance(value, int) or value >= len(TYPES):
                 raise WireError(f"node {node['id']}: its type is {value!r}, expected 0 to {len(TYPES) - 1}")
             node[key] = TYPES[value]
-        elif key in ("ctrl_deps", "data_deps"):  # packed or one by one
+        elif key in ("ctrl_deps", "data_deps"):  # packed, or one per field
             node[key] += [value] if isinstance(value, int) else list(_varints(value))
         elif key in ("inputs", "outputs"):
             node[key] = {_IO[inner]: _text(text) for inner, text in _fields(value) if inner in _IO}
@@ -114,7 +117,7 @@ def _delimited(data: bytes) -> Iterator[bytes]:
 
 
 def _fields(message: Any) -> Iterator[tuple[int, Any]]:
-    """(number, value): an int for a varint, else the bytes."""
+    """Yields (number, value): an int for a varint, else the bytes."""
     if isinstance(message, int):
         raise WireError("a message was expected, got a number")
     position = 0
@@ -145,7 +148,7 @@ def _varints(data: bytes) -> Iterator[int]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """(value, position behind it)."""
+    """Returns (value, position after it)."""
     value = shift = 0
     while True:
         if position >= len(data) or shift > 63:

@@ -5,9 +5,9 @@
                           parameters=["params"], optimizer_state=["opt_state"])
     imported.write("step.json.gz")
 
-Arguments may be arrays or jax.ShapeDtypeStruct: only shapes and types are looked at, and nothing is run. `load.py`
-reads a user's file, `state.py` finds parameters and their new values, `flatten.py` puts calls in their place,
-`phases.py` and `labels.py` tell what belongs together, `convert.py` makes the graph.
+Arguments may be arrays or jax.ShapeDtypeStruct: only shapes and types are used, and nothing is run. `load.py`
+reads a user's file. `state.py` finds parameters and their new values. `flatten.py` inlines calls. `phases.py` and
+`labels.py` find the phase of each op and the ops that share a device. `convert.py` makes the graph.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ example: emplace import --from jax train.py:adam_step --set batch=64 -o step_b64
 
 
 def add_arguments(parser: Any) -> None:
-    """The options of `emplace import --from jax`."""
+    """Adds the options of `emplace import --from jax`."""
     what = "by its position or name, with dots a part of it: 0, params, state.params (repeatable)"
     parser.add_argument("--parameters", action="append", metavar="ARGUMENT",
                         help=f"argument of the step that holds parameters, {what}; none: there are none")
@@ -66,13 +66,13 @@ def read(model: str, options: argparse.Namespace) -> Imported:
 def import_jax(step: Callable[..., Any], *arguments: Any, parameters: Sequence[str] = (),
                optimizer_state: Sequence[str] = (), buffers: Sequence[str] = (), updates: bool = True,
                unroll: int = 0, name: str | None = None) -> Imported:
-    """The graph of one call of a function, jitted or not.
+    """Returns the graph of one call of a function, jitted or not.
 
-    arguments: arrays or jax.ShapeDtypeStruct, in pytrees. parameters, optimizer_state, buffers: which of them are
-    state, see state.py. updates: whether results may be new values of it. unroll: scans of at most so many steps are
+    arguments: arrays or jax.ShapeDtypeStruct, in pytrees. parameters, optimizer_state, buffers: the arguments that are
+    state, see state.py. updates: whether results may be new values of state. unroll: scans of at most so many steps are
     unrolled. name: of the model, in `source`.
-    Throws ImportFailure: a declaration that fits no argument, a step that cannot be traced, values that are no arrays,
-    the package `jax` missing.
+    Throws ImportFailure: a declaration that fits no argument, a step that cannot be traced, values that are not arrays,
+    a missing package `jax`.
     """
     require(["jax"], "jax")
     declared = {"parameters": parameters, "optimizer_state": optimizer_state, "buffers": buffers}

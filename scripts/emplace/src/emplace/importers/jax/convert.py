@@ -1,11 +1,11 @@
 """A flat step as an emplace graph: names, roles, phases, updates in place, co-location.
 
-- State that is declared becomes ops of kind `parameter`; arrays that the step captures, `constant`. Other arguments
-  are graph inputs.
+- Declared state becomes ops of kind `parameter`; arrays that the step captures become ops of kind `constant`. Other
+  arguments are graph inputs.
 - A new value of state is written in place: the op that computes it aliases the old tensor and is listed as its
-  reader. Ops that read the old value and do not come before anyway are waited for. Where something needs the old
-  value later, or the new value is a view or in two places, a `jax.copy` at the end writes it.
-- A parameter, its optimiser state, and the ops that serve its update alone share a label.
+  reader. The op waits for the ops that read the old value, unless these come first anyway. If something needs the old
+  value later, or the new value is a view or appears in two places, a `jax.copy` at the end writes it.
+- A parameter, its optimiser state, and the ops that serve only its update share a label.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from emplace.importers.jax.state import Leaf
 
 
 class Converter:
-    """arguments: the leaves of flat.inputs. results: those of flat.outputs. updates: argument -> result, places."""
+    """Converts a flat step.
+
+    arguments: the leaves of flat.inputs. results: the leaves of flat.outputs. updates: place of an argument -> place of
+    the result that is its new value.
+    """
 
     def __init__(self, flat: Flat, arguments: Sequence[Leaf], results: Sequence[Leaf], updates: Mapping[int, int],
                  builder: GraphBuilder) -> None:
@@ -32,16 +36,16 @@ class Converter:
         self.leaf_of = dict(zip(flat.inputs, arguments))
         self.reach = Reach(flat)
         self.written: dict[int, int] = {}         # new value -> the state that it overwrites
-        self.copies: list[tuple[int, int]] = []   # (new value, state): by a copy at the end
+        self.copies: list[tuple[int, int]] = []   # (new value, state), written by a copy at the end
         self.tensors: dict[int, int] = {}         # value -> tensor
         self.op_ids: dict[int, int] = {}          # node -> op
         self.told: collections.Counter[tuple[str, str]] = collections.Counter(flat.dropped)
-        self.readers: dict[int, list[int]] = collections.defaultdict(list)  # value, or what it views -> nodes
-        self.root: dict[int, int] = {}            # a view -> the value that it looks into
+        self.readers: dict[int, list[int]] = collections.defaultdict(list)  # value, or the value that it views -> nodes
+        self.root: dict[int, int] = {}            # a view -> the value that it views
 
     def run(self) -> list[Dropped]:
         self._find_readers()
-        # A value that the caller gets besides the state is no update; neither is one that is not changed.
+        # A value that is also returned outside the state is not an update, and neither is an unchanged value.
         changed = {old: new for old, new in self.state.items() if old != new}
         self.phase = phases(self.flat, changed.values())
         self.shown_state = {self.root.get(value, value) for value in self.flat.outputs} & set(changed)
@@ -64,10 +68,10 @@ class Converter:
                     self.root[output] = self.root.get(source, source)
 
     def _choose_writing(self, old: int, new: int) -> None:
-        """In place by the op that computes the new value, if that can be; else by a copy."""
+        """Lets the op that computes the new value write in place if that is possible; else adds a copy."""
         producer = self.reach.producer.get(new)
         taken = new in self.written or new in {copied for copied, _ in self.copies}
-        # Nodes are in an order in which they can run: what overwrites must be the last that reads.
+        # Nodes are in execution order: the op that overwrites must be the last reader.
         if producer is not None and not taken and new not in self.root and old not in self.shown_state \
                 and all(reader <= producer for reader in self.readers[old]):
             self.written[new] = old
@@ -137,12 +141,12 @@ class Converter:
         return self.tensors[value]
 
     def _waited_for(self, i: int, overwritten: Sequence[int]) -> list[int]:
-        """Ops that read what op i overwrites and that nothing else makes come first."""
+        """Returns the ops that read the values overwritten by op i and that do not already precede it."""
         return sorted({self.op_ids[reader] for old in overwritten for reader in self.readers[old]
                        if reader != i and not self.reach.needs(i, reader)})
 
     def _not_before(self, i: int) -> list[int]:
-        """Of an op without operands: the last op before it that its first reader needs."""
+        """Returns, for an op without operands, the last op before it that its first reader needs."""
         node = self.flat.nodes[i]
         first = next((j for value in node.outputs for j in self.readers[value]), None)
         if node.inputs or first is None:
@@ -151,7 +155,10 @@ class Converter:
         return [self.op_ids[j] for j in sorted(before) if j < i][-1:]
 
     def _add_copies(self) -> None:
-        """The new values that no op writes in place. Old values that are new values of others are saved first."""
+        """Copies the new values that no op writes in place.
+
+        Old values that are the new values of other state are saved first.
+        """
         saved: dict[int, tuple[int, int]] = {}  # new value -> its copy's tensor and op
         for new, _ in self.copies:
             if self.root.get(new, new) in self.shown_state and new not in saved:
@@ -162,7 +169,7 @@ class Converter:
 
     def _add_copy(self, what: str, new: int, waited: list[int], old: int | None = None,
                   source: int | None = None) -> tuple[int, int]:
-        """A copy of value `new`, or of its tensor `source`: to a place of its own, or over the state `old`."""
+        """Copies value `new`, or its tensor `source`, to new memory, or over the state `old`."""
         value = self.flat.values[new]
         name = self.names.unique(f"update/{self.leaf_of[old].name}/copy" if old is not None else f"update/{what}")
         inputs = [self.tensors[new] if source is None else source]

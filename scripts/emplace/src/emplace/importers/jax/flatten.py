@@ -1,4 +1,4 @@
-"""A jaxpr as one flat list of nodes: calls put in place, scans unrolled where wanted, what is not needed left out."""
+"""A jaxpr as one flat list of nodes: calls inlined, scans unrolled on request, unneeded nodes left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emplace.importers.jax.values import aval_of, value_of
 from emplace.importers.jax.work import Equation, bytes_accessed, flops, is_view
 from emplace.importers.work import Value
 
-# Primitives that only call a jaxpr, and the parameter that has it.
+# Primitives that only call a jaxpr, and the parameter that holds it.
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
           "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr",
           "remat2": "jaxpr", "remat": "jaxpr", "checkpoint": "jaxpr", "custom_lin": "jaxpr"}
@@ -22,10 +22,10 @@ _WRAPPER = re.compile(r"^(\w+)\((.*)\)$")
 
 @dataclasses.dataclass
 class Node:
-    """A primitive's run. inputs: values, literals left out; outputs: values. scope: modules that it belongs to.
+    """One execution of a primitive. inputs: values without literals; outputs: values. scope: modules that contain it.
 
-    flops [FLOP], None without a formula; moved [B], None: inputs plus outputs. views: place of the operand that each
-    output aliases, as an index into `inputs`; None for none.
+    flops [FLOP], None without a formula; moved [B], None: inputs plus outputs. views: for each output the operand that
+    it aliases, as an index into `inputs`; None for none.
     """
 
     primitive: str
@@ -53,7 +53,7 @@ class Flat:
 
 
 def flatten(closed: Any, unroll: int) -> Flat:
-    """closed: a ClosedJaxpr. unroll: scans of at most so many steps become as many copies of their body."""
+    """Flattens a ClosedJaxpr. unroll: scans of at most so many steps become as many copies of their body."""
     return _Flattener(unroll).run(closed)
 
 
@@ -62,7 +62,7 @@ class _Flattener:
         self.unroll = unroll
         self.flat = Flat([], [], [], [], [], collections.Counter())
         self.known_constants: dict[int, int] = {}  # by id of the array
-        self.kept: list[Any] = []                  # holds those arrays, so that ids stay theirs
+        self.kept: list[Any] = []                  # keeps those arrays alive, so that their ids are not reused
 
     def run(self, closed: Any) -> Flat:
         flat = self.flat
@@ -87,7 +87,7 @@ class _Flattener:
         return ids
 
     def _materialise(self, value: int | Value) -> int:
-        """A literal that is wanted as a tensor becomes a constant."""
+        """Makes a constant of a literal that is needed as a tensor."""
         if isinstance(value, int):
             return value
         self.flat.constants.append(self._value(value))
@@ -95,7 +95,7 @@ class _Flattener:
 
     def _run(self, jaxpr: Any, constants: Sequence[int | Value], arguments: Sequence[int | Value], stack: str,
              is_called: bool) -> list[int | Value]:
-        """Adds the nodes of a jaxpr. A value is an id or, for a literal, what it is."""
+        """Adds the nodes of a jaxpr. A value is an id, or for a literal a `Value`."""
         from jax.extend.core import Literal
 
         env: dict[Any, int | Value] = {}
@@ -149,7 +149,10 @@ class _Flattener:
         return list(outputs)
 
     def _unrolled(self, eqn: Any, operands: list[int | Value], stack: str) -> list[int | Value]:
-        """A scan step by step: each takes its slices of the inputs, at the end their results are put together."""
+        """Unrolls a scan step by step.
+
+        Each step takes its slices of the inputs; at the end the results of all steps are stacked.
+        """
         params, body = eqn.params, eqn.params["jaxpr"]
         fixed, carried = params["num_consts"], params["num_carry"]
         constants, carry = operands[:fixed], operands[fixed:fixed + carried]
@@ -178,7 +181,7 @@ class _Flattener:
         return self._add(equation, [value], stack, Work(0, 2 * part.num_bytes))[0]
 
     def _drop_unneeded(self) -> None:
-        """Leaves out the nodes whose results nobody needs, as XLA does."""
+        """Leaves out the nodes whose results are not used, as XLA does."""
         wanted = set(self.flat.outputs)
         kept = []
         for node in reversed(self.flat.nodes):
@@ -193,7 +196,7 @@ class _Flattener:
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """flops [FLOP], None without a formula; moved [B], None: the default; note: what the figures are, for people."""
+    """flops [FLOP], None without a formula; moved [B], None: the default; note: explains the figures to people."""
 
     flops: int | None
     moved: int | None
@@ -201,7 +204,10 @@ class Work:
 
 
 def equation_work(eqn: Any, equation: Equation) -> Work:
-    """Of one equation; of one with jaxprs inside what can be said without running it."""
+    """Returns the work of one equation.
+
+    The work of an equation that contains jaxprs is as exact as is possible without running it.
+    """
     name = equation.kind
     if name == "scan":
         total, moved, rest = _jaxpr_work(eqn.params["jaxpr"].jaxpr)
@@ -220,7 +226,7 @@ def equation_work(eqn: Any, equation: Equation) -> Work:
 
 
 def _jaxpr_work(jaxpr: Any) -> tuple[int, int, str]:
-    """(FLOP, bytes moved [B], what is not in them) of one run of a jaxpr."""
+    """Returns (FLOP, bytes moved [B], description of the uncounted parts) of one run of a jaxpr."""
     from jax.extend.core import Literal
 
     total, moved, unknown = 0, 0, 0
@@ -241,7 +247,7 @@ def _jaxpr_work(jaxpr: Any) -> tuple[int, int, str]:
 
 
 def scope_of(stack: str) -> tuple[str, bool]:
-    """The modules that a name stack names, outermost first, and whether it is that of a backward pass.
+    """Returns the modules in a name stack, outermost first, and whether the stack is that of a backward pass.
 
     "transpose(jvp(MLP))/Dense_0" gives ("MLP/Dense_0", True).
     """
@@ -256,7 +262,7 @@ def scope_of(stack: str) -> tuple[str, bool]:
 
 
 def _split(stack: str) -> list[str]:
-    """At the slashes that are outside of parentheses."""
+    """Splits at the slashes that are outside of parentheses."""
     parts, depth = [""], 0
     for char in stack:
         depth += (char == "(") - (char == ")")

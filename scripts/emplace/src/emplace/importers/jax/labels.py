@@ -1,4 +1,4 @@
-"""Which ops and which state must share a device: a parameter, its optimiser state, what updates them."""
+"""Co-location: a parameter, its optimiser state and the ops that update them must share a device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Labels:
 
 def labels_of(flat: Flat, phase: Sequence[str], leaf_of: Mapping[int, Leaf], changed: Mapping[int, int],
               written: Mapping[int, int], readers: Mapping[int, Sequence[int]]) -> Labels:
-    """Labels of the state that changes; a parameter's label is its name.
+    """Returns the labels of the state that changes; a parameter's label is its name.
 
     changed: state -> its new value. written: output of an op -> the state that it overwrites. readers: value -> nodes.
     """
@@ -33,10 +33,10 @@ def labels_of(flat: Flat, phase: Sequence[str], leaf_of: Mapping[int, Leaf], cha
             if len(users) == 1 and None not in users:
                 of_state[old] = leaf_of[parameters[users.pop()]].name
     of_node = {i: leaf_of[parameters[place]].name for i, place in enumerate(owner) if place is not None}
-    same: dict[str, str] = {}  # a label that has become another
+    same: dict[str, str] = {}  # a label -> the label that replaced it
     for i, node in enumerate(flat.nodes):
         for value in node.outputs:
-            if value in written:  # what writes state runs where the state is
+            if value in written:  # an op that writes state runs on the device of the state
                 label = _final(same, of_state[written[value]])
                 if i in of_node and _final(same, of_node[i]) != label:
                     same[_final(same, of_node[i])] = label

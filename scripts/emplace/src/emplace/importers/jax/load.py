@@ -1,4 +1,4 @@
-"""What `FILE.py:FUNCTION` says: a step and its arguments, as a function of a user's file returns them."""
+"""The model `FILE.py:FUNCTION`: a step and its arguments, as a function of a user's file returns them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEYS = ("step", "arguments", "parameters", "optimizer_state", "buffers")
 
 @dataclasses.dataclass
 class Step:
-    """A function to trace and what to trace it with; declared: see state.py, by the keys of state.ROLES."""
+    """A function to trace and its arguments. declared: see state.py, by the keys of state.ROLES."""
 
     step: Callable[..., Any]
     arguments: Sequence[Any]
@@ -25,7 +25,7 @@ class Step:
 
 
 def load(model: str, settings: Mapping[str, Any]) -> Step:
-    """Runs FUNCTION of FILE.py with the settings. Throws ImportFailure if it is not there or does not work."""
+    """Runs FUNCTION of FILE.py with the settings. Throws ImportFailure if it does not exist or fails."""
     path, colon, name = model.rpartition(":")
     if not colon or not path.endswith(".py") or not name.isidentifier():
         raise ImportFailure(f"{model}: expected FILE.py:FUNCTION")
@@ -34,7 +34,7 @@ def load(model: str, settings: Mapping[str, Any]) -> Step:
     spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
     module = importlib.util.module_from_spec(spec)
     folder = os.path.dirname(os.path.abspath(path))
-    sys.path.insert(0, folder)  # for what lies beside it
+    sys.path.insert(0, folder)  # for imports of files in the same folder
     try:
         guarded(f"{path}: does not run", spec.loader.exec_module, module)
         function = getattr(module, name, None)
@@ -49,7 +49,7 @@ def load(model: str, settings: Mapping[str, Any]) -> Step:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """Of "name=value"; the value is JSON, else text. Throws ImportFailure."""
+    """Splits "name=value"; the value is JSON, else text. Throws ImportFailure."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise ImportFailure(f"--set {text}: expected NAME=VALUE")
@@ -60,7 +60,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def guarded(what: str, function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
-    """Calls a user's function. Throws ImportFailure with the first line of its error, and where it was raised."""
+    """Calls a user's function. Throws ImportFailure with the first line of its error and where it was raised."""
     try:
         return function(*arguments, **settings)
     except ImportFailure:
@@ -90,5 +90,5 @@ def _understood(model: str, said: Any) -> Step:
 
 
 def listed(value: Any) -> list[str]:
-    """One declaration, or several, as a list of texts."""
+    """Returns one declaration, or several, as a list of texts."""
     return [str(item) for item in (value if isinstance(value, (list, tuple)) else [value])]

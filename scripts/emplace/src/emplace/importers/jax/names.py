@@ -1,4 +1,4 @@
-"""Names of ops and what their attributes say: the module, the forward op of a gradient, a primitive's parameters."""
+"""Names and attributes of ops: the module, the forward op of a gradient, a primitive's parameters."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Mapping, Sequence
 from emplace.importers.jax.flatten import Flat, Node
 
 MAX_LISTED = 64  # elements of a list in the attributes
-# Parameters of primitives that say how, not what, or that graph files have no use for.
+# Parameters of primitives that affect only the execution, or that graph files do not use.
 _LEFT_OUT = frozenset("""sharding out_sharding accuracy mode unique_indices indices_are_sorted weak_type
     fill_value""".split())
 
 
 class Names:
-    """Unique names: the first gets what it asks for, later ones a number."""
+    """Unique names: the first request for a name gets the name itself, later requests get a number appended."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
@@ -29,14 +29,17 @@ class Names:
         return candidate
 
     def of_node(self, node: Node, phase: str, label: str | None) -> str:
-        """"MLP/Dense_0/dot_general"; "backward/MLP/Dense_0/dot_general"; "update/params/Dense_0/kernel/mul"."""
+        """Returns the name of a node.
+
+        Examples: "MLP/Dense_0/dot_general"; "backward/MLP/Dense_0/dot_general"; "update/params/Dense_0/kernel/mul".
+        """
         where = label if phase == "update" and label else node.scope
         before = "" if phase == "forward" else phase
         return self.unique("/".join(filter(None, (before, where, node.primitive))))
 
 
 def attributes_of(node: Node) -> dict[str, Any]:
-    """The module, and the primitive's parameters that are numbers, texts or lists of them."""
+    """Returns the module, and the primitive's parameters that are numbers, texts or lists of them."""
     found: dict[str, Any] = {"module": node.scope} if node.scope else {}
     for name in sorted(node.parameters):
         value = _plain(node.parameters[name])
@@ -46,9 +49,10 @@ def attributes_of(node: Node) -> dict[str, Any]:
 
 
 def forward_ops(flat: Flat, phase: Sequence[str], root: Mapping[int, int]) -> dict[int, int]:
-    """For gradient nodes the forward node of the same module that they are the gradient of, as far as it is plain.
+    """Returns for gradient nodes the forward node of which they are the gradient, if it is unambiguous.
 
-    That is the one of the same primitive with which they share an operand (a factor of a product), or the only one.
+    It is the forward node of the same module and primitive that shares an operand (a factor of a product) with the
+    gradient node, or the only forward node of that module and primitive.
     """
     by_module: dict[tuple[str, str], list[int]] = collections.defaultdict(list)
     operands: list[set[int]] = []
@@ -70,7 +74,7 @@ def forward_ops(flat: Flat, phase: Sequence[str], root: Mapping[int, int]) -> di
 
 
 def _through_transposes(flat: Flat, root: Mapping[int, int]) -> dict[int, int]:
-    """What a transposed value was before."""
+    """Maps each transposed value to the value before the transpose."""
     found: dict[int, int] = {}
     for node in flat.nodes:
         if node.primitive == "transpose" and node.inputs:
@@ -80,7 +84,7 @@ def _through_transposes(flat: Flat, root: Mapping[int, int]) -> dict[int, int]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON; None if it is nothing that JSON has, or long."""
+    """Returns the value as JSON; None if JSON has no such value, or if it is long."""
     if isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

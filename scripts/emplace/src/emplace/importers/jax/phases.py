@@ -1,4 +1,4 @@
-"""Phases of a flat step: forward, backward or update; and which parameter an update belongs to."""
+"""Phases of a flat step (forward, backward or update), and the parameter that each op of the update serves."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from emplace.importers.jax.flatten import Flat
 
 
 class Reach:
-    """Which nodes follow from which: along the values, from first to last."""
+    """Reachability between nodes: the nodes that depend on a node, and the nodes it depends on."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
         self.producer = {value: i for i, node in enumerate(flat.nodes) for value in node.outputs}
-        self._before: list[int] = []  # of each node the nodes that it needs, as bits
+        self._before: list[int] = []  # for each node, the nodes that it needs, as bits
 
     def descendants(self, nodes: Iterable[int], values: Iterable[int] = ()) -> set[int]:
-        """The nodes that need a result of these nodes, or one of these values; those nodes themselves not."""
+        """Returns the nodes that need a result of these nodes, or one of these values; excludes these nodes."""
         reached = set(values)
         for i in nodes:
             reached.update(self.flat.nodes[i].outputs)
@@ -28,7 +28,7 @@ class Reach:
         return found
 
     def needs(self, node: int, other: int) -> bool:
-        """Whether a node needs a result of another one, straight or by way of others."""
+        """Returns whether a node needs a result of another one, directly or through others."""
         if not self._before:
             for each in self.flat.nodes:
                 bits = 0
@@ -38,7 +38,7 @@ class Reach:
         return bool(self._before[node] >> other & 1)
 
     def ancestors(self, values: Iterable[int]) -> set[int]:
-        """The nodes that these values need."""
+        """Returns the nodes that these values need."""
         wanted = set(values)
         found = set()
         for i in reversed(range(len(self.flat.nodes))):
@@ -50,10 +50,10 @@ class Reach:
 
 
 def phases(flat: Flat, new_state: Iterable[int]) -> list[str]:
-    """The phase of each node.
+    """Returns the phase of each node.
 
-    backward: nodes that JAX's transposition made, and what lies between them. update: what else depends on those, and
-    what only serves the new state (new_state: values that become state). forward: the rest.
+    backward: nodes made by JAX's transposition, and the nodes between them. update: other nodes that depend on those,
+    and nodes that serve only the new state (new_state: values that become state). forward: the rest.
     """
     reach, new_state = Reach(flat), set(new_state)
     marked = {i for i, node in enumerate(flat.nodes) if node.is_backward}
@@ -72,8 +72,8 @@ def phases(flat: Flat, new_state: Iterable[int]) -> list[str]:
 
 
 def owners(flat: Flat, phase: Sequence[str], new_parameters: Sequence[int]) -> list[int | None]:
-    """For each node of the update the parameter (a place in new_parameters) that it alone serves; else None."""
-    serves: dict[int, int] = {}  # value -> bits, one a parameter
+    """Returns for each node of the update the one parameter (a place in new_parameters) that it serves; else None."""
+    serves: dict[int, int] = {}  # value -> bits, one per parameter
     for place, value in enumerate(new_parameters):
         serves[value] = serves.get(value, 0) | 1 << place
     found: list[int | None] = [None] * len(flat.nodes)

@@ -1,8 +1,8 @@
-"""Which arguments of a step are parameters and other state, and which results are their new values.
+"""The arguments of a step that are parameters or other state, and the results that are their new values.
 
 A declaration names an argument by its position or its name, and with dots a part of it: `0`, `params`,
-`state.opt_state`. The longest one that fits a leaf counts. A result is the new value of an argument, or of a declared
-part, if it is the first free one with the same structure, shapes and types: the whole result or an element of it.
+`state.opt_state`. The longest declaration that fits a leaf counts. The new value of an argument, or of a declared part,
+is the first free result with the same structure, shapes and types: a whole result or an element of one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROLES = {"parameters": "parameter", "optimizer_state": "optimizer_state", "buffe
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
-    """An array among the arguments or results: its path, names by role; type: what it must share with a new value."""
+    """An array among the arguments or results: its path, names by role. type: must equal that of its new value."""
 
     path: tuple[str, ...]
     type: tuple[tuple[int, ...], str]
@@ -31,7 +31,7 @@ class Leaf:
 
 
 def leaves(tree: Any) -> list[Leaf]:
-    """In the order in which JAX flattens it."""
+    """Returns the leaves in the order in which JAX flattens the tree."""
     import jax
 
     found = []
@@ -42,7 +42,7 @@ def leaves(tree: Any) -> list[Leaf]:
 
 
 def argument_names(step: Callable[..., Any], count: int) -> list[str]:
-    """The names of a function's first parameters; `arg0`, `arg1`, ... where it does not tell."""
+    """Returns the names of a function's first parameters; `arg0`, `arg1`, ... if it does not reveal them."""
     names = [f"arg{i}" for i in range(count)]
     try:
         parameters = list(inspect.signature(step).parameters.values())
@@ -56,9 +56,9 @@ def argument_names(step: Callable[..., Any], count: int) -> list[str]:
 
 def argument_leaves(arguments: Sequence[Any], names: Sequence[str],
                     declared: Mapping[str, Sequence[str]]) -> tuple[list[Leaf], list[tuple[str, ...]]]:
-    """Leaves with their roles, paths beginning with the argument's name; and the paths of the declared parts.
+    """Returns leaves with their roles, and the paths of the declared parts. Paths begin with the argument's name.
 
-    declared: for each key of ROLES what was said. Throws ImportFailure for what fits nothing.
+    declared: the user's declarations for each key of ROLES. Throws ImportFailure for a declaration that fits nothing.
     """
     paths: dict[tuple[str, ...], str] = {}
     for key, texts in declared.items():
@@ -84,7 +84,7 @@ def argument_leaves(arguments: Sequence[Any], names: Sequence[str],
 
 
 def new_values(arguments: Sequence[Leaf], parts: Sequence[tuple[str, ...]], results: Sequence[Leaf]) -> dict[int, int]:
-    """For each state leaf that the step gives a new value: its place in `arguments` -> that in `results`."""
+    """Maps the place in `arguments` of each state leaf that changes to the place of its new value in `results`."""
     outer: list[tuple[str, ...]] = [()]
     outer += list(dict.fromkeys(leaf.path[:1] for leaf in results if leaf.path))
     free = [_under(results, path) for path in outer]
@@ -111,7 +111,7 @@ def _under(all_leaves: Sequence[Leaf], path: tuple[str, ...]) -> list[int]:
 
 
 def _key(key: Any) -> str:
-    """The text of a step of a path: an index, a key, an attribute."""
+    """Returns the text of one element of a path: an index, a key, an attribute."""
     for name in ("name", "key", "idx"):
         if hasattr(key, name):
             return str(getattr(key, name))

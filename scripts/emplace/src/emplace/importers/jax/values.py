@@ -1,4 +1,4 @@
-"""Shapes and types of JAX's abstract values as graph files call them."""
+"""Shapes of JAX's abstract values, and their types under the names of graph files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf1
 
 
 def value_of(aval: Any) -> Value:
-    """Throws ImportFailure for what is no array of a fixed shape (a token, a reference, a symbolic size)."""
+    """Returns the shape, type and size of an abstract value.
+
+    Throws ImportFailure if it is not an array of a fixed shape (a token, a reference, a symbolic size).
+    """
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype") or type(aval).__name__ == "AbstractRef":
         raise ImportFailure(f"the step has a value of type {aval}, which is no array")
     if not all(isinstance(size, int) for size in aval.shape):
@@ -36,7 +39,7 @@ def value_of(aval: Any) -> Value:
 
 
 def aval_of(value: Any) -> Any:
-    """What JAX knows of an array, a number or a jax.ShapeDtypeStruct without its elements."""
+    """Returns the abstract value of an array, a number or a jax.ShapeDtypeStruct."""
     import jax
 
     if isinstance(value, jax.ShapeDtypeStruct):

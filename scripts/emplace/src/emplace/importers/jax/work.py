@@ -1,7 +1,7 @@
 """Work of one primitive of a jaxpr: floating-point operations [FLOP] and bytes moved [B], by the rules of ../work.py.
 
-Multiplications with padding count, those with the zeros between the elements of a dilated operand do not: so the
-gradients of a convolution count as much as the convolution. Integer work counts nothing.
+Multiplications with padding count. Multiplications with the zeros between the elements of a dilated operand do not
+count, so the gradients of a convolution count as much as the convolution. Integer work counts nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..work import (OpView, Rule, Value, elementwise, fourier, macs, matmul, mat
 
 @dataclasses.dataclass(frozen=True)
 class Equation(OpView):
-    """read: the inputs that are no literals."""
+    """read: the inputs that are not literals."""
 
     read: Sequence[Value] = ()
 
 
-# Primitives that compute nothing in floating point: they move, choose or describe data, or make random bits.
+# Primitives without floating-point arithmetic: they move, choose or describe data, or make random bits.
 NO_FLOPS = frozenset("""
     and axis_index bitcast_convert_type broadcast_in_dim clz concatenate convert_element_type copy create_token
     device_put dynamic_slice dynamic_update_slice empty expand_dims gather imag iota mulhi name not
@@ -29,24 +29,24 @@ NO_FLOPS = frozenset("""
     random_unwrap random_wrap real reduce_and reduce_or reduce_precision reduce_xor reshape rev rng_bit_generator
     rng_uniform scatter sharding_constraint shift_left shift_right_arithmetic shift_right_logical slice split squeeze
     stack stop_gradient threefry2x32 tile transpose unstack xor""".split())
-# Primitives whose results are their operands, one each, under other names or shapes.
+# Primitives whose results are their operands, one by one, under other names or shapes.
 VIEWS = frozenset("""bitcast_convert_type device_put expand_dims name optimization_barrier pvary random_unwrap
     random_wrap reshape sharding_constraint squeeze stop_gradient""".split())
 
 
 def is_view(equation: Equation) -> bool:
-    """Whether each result is the operand of its place in the same memory."""
+    """Returns whether each result is the operand of the same position, in the same memory."""
     pairs = list(zip(equation.inputs, equation.outputs))
     if len(pairs) != len(equation.outputs) or any(a.num_bytes != b.num_bytes for a, b in pairs):
         return False
     if equation.kind == "convert_element_type":
         return pairs[0][0].dtype == pairs[0][1].dtype
-    # A broadcast that copies nothing only adds dimensions of size 1.
+    # A broadcast without a copy only adds dimensions of size 1.
     return equation.kind in VIEWS or equation.kind == "broadcast_in_dim"
 
 
 def flops(equation: Equation) -> int | None:
-    """Floating-point operations of one run [FLOP]; None: no rule is known."""
+    """Returns the floating-point operations of one run [FLOP]; None: no rule is known."""
     if equation.kind in NO_FLOPS:
         return 0
     rule = _RULES.get(equation.kind)
@@ -56,11 +56,11 @@ def flops(equation: Equation) -> int | None:
 
 
 def bytes_accessed(equation: Equation) -> int | None:
-    """Bytes read and written by one run [B]; None: operands plus results, the default."""
+    """Returns the bytes read and written by one run [B]; None: operands plus results, the default."""
     if is_view(equation):
         return 0
     out = equation.output_bytes
-    if equation.kind == "gather":  # reads the chosen elements only
+    if equation.kind == "gather":  # reads only the selected elements
         return sum(value.num_bytes for value in equation.read[1:]) + 2 * out
     if equation.kind in ("slice", "dynamic_slice"):
         return 2 * out
@@ -70,16 +70,16 @@ def bytes_accessed(equation: Equation) -> int | None:
 
 
 def _dot_general(e: OpView) -> int:
-    """dimension_numbers: ((contracted of both), (batches of both))."""
+    """Counts a product. dimension_numbers: ((contracted of both), (batches of both))."""
     (contracted, _), _ = e.attributes["dimension_numbers"]
     return macs(e.output.elements, (e.inputs[0].shape[axis] for axis in contracted))
 
 
 def _convolution(e: OpView) -> int:
-    """rhs: [filters, channels / groups, window...] in the order of its spec.
+    """Counts a convolution. rhs: [filters, channels / groups, window...] in the order of its spec.
 
-    With a dilated lhs (the gradient of a strided convolution by its input) each of its elements meets each element of
-    the window once, for each filter; else each result takes channels / groups x window multiply-adds.
+    With a dilated lhs (the gradient of a strided convolution with respect to its input), each of its elements meets
+    each element of the window once for each filter. Otherwise each result takes channels / groups x window MACs.
     """
     spec, rhs = e.attributes["dimension_numbers"].rhs_spec, e.inputs[1].shape
     window = math.prod(rhs[axis] for axis in spec[2:])
@@ -89,14 +89,14 @@ def _convolution(e: OpView) -> int:
 
 
 def _integer_pow(e: OpView) -> int:
-    """By squaring; a reciprocal where the exponent is negative."""
+    """Counts repeated squaring, and a reciprocal if the exponent is negative."""
     exponent = abs(e.attributes["y"])
     products = max(0, exponent.bit_length() - 1) + max(0, exponent.bit_count() - 1)
     return (products + (e.attributes["y"] < 0)) * e.largest
 
 
 def _sort(e: OpView) -> int:
-    """n log2 n comparisons along the dimension."""
+    """Counts n log2 n comparisons along the dimension."""
     length = e.inputs[0].shape[e.attributes["dimension"]]
     return e.inputs[0].elements * max(0, length - 1).bit_length()
 
@@ -113,11 +113,11 @@ _RULES: dict[str, Rule] = {
     "cumlogsumexp": per_input(4),
     **same("reduce_window reduce_window_sum reduce_window_max reduce_window_min select_and_gather_add",
            pooling("window_dimensions")),
-    # Inputs are the source and the operand: finds each window's maximum, adds the source there.
+    # Inputs are the source and the operand. Finds each window's maximum and adds the source there.
     "select_and_scatter_add": pooling("window_dimensions", extra=1, grid=0),
     "integer_pow": _integer_pow, "sort": _sort,
-    **same("top_k approx_top_k", per_input(1)),  # one comparison each, at least
-    # Inputs: what is written to, indices, updates.
+    **same("top_k approx_top_k", per_input(1)),  # at least one comparison per element
+    # Inputs: the array that is written, indices, updates.
     **{f"scatter{dash}{what}": per_input(1, 2) for dash in "-_" for what in ("add", "sub", "mul", "min", "max")},
     "fft": lambda e: fourier(max(e.inputs[0].elements, e.largest), math.prod(e.attributes["fft_lengths"])),
     "cholesky": matrices(1, 3), "lu": matrices(2, 3),

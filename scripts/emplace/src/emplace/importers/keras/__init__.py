@@ -1,6 +1,6 @@
 """Keras 3 models: `emplace import --from keras MODEL`; a training step or an inference, op by op.
 
-    network   the model that is meant, what it is fed, and how it is trained
+    network   the requested model, its inputs, and its training settings
     step      its step, traced on the TensorFlow backend, as a TrainStep of the TensorFlow importer
 """
 
@@ -36,7 +36,7 @@ Variables, casts and constants are as Keras makes them, before XLA would fuse an
 
 
 def load_keras() -> Any:
-    """Keras on its TensorFlow backend. Throws ImportFailure: missing, or loaded with another backend."""
+    """Loads Keras on its TensorFlow backend. Throws ImportFailure: missing, or loaded with another backend."""
     if "keras" not in sys.modules:
         os.environ["KERAS_BACKEND"] = "tensorflow"
     load_tensorflow()
@@ -62,7 +62,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
-    """The step of the model that `model` names (see --help). Throws ImportFailure."""
+    """Returns the step of the model named by `model` (see --help). Throws ImportFailure."""
     if not model:
         raise ImportFailure("name a MODEL: FILE.keras, FILE.py:FUNCTION or a network of keras.applications")
     for name in ("batch", "length"):
@@ -76,9 +76,9 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
 
 def import_keras(model: Any, *, inputs: Any = None, targets: Any = None, batch: int = 32, length: int | None = None,
                  inference: bool = False, loss: str | None = None, optimizer: str | None = None) -> Imported:
-    """A keras.Model; `inputs` and `targets` as a user's function returns them (see EPILOG).
+    """Imports a keras.Model; `inputs` and `targets` as a user's function returns them (see EPILOG).
 
-    The model is left as it was, but that a loss or an optimiser that is given compiles it. Throws
+    The model is not changed, except that it is compiled if a loss or an optimiser is given. Throws
     ImportFailure.
     """
     load_keras()

@@ -1,4 +1,4 @@
-"""The Keras model that the user means, what it is fed, and how it is trained."""
+"""The requested Keras model, its inputs, and its training settings."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Network:
 
 
 def find(model: str, options: argparse.Namespace) -> Network:
-    """The network that `model` names, ready to be traced. Throws ImportFailure."""
-    keras.utils.clear_session()  # names are counted from here, so that they are the same each time
+    """Returns the network named by `model`, ready to be traced. Throws ImportFailure."""
+    keras.utils.clear_session()  # restarts Keras' name counters, so that names are the same each time
     keras.utils.set_random_seed(0)
     inputs = targets = None
     path, function = user_code.split(model, options.function, "build")
@@ -57,13 +57,13 @@ def find(model: str, options: argparse.Namespace) -> Network:
 
 
 def complete(model: Any, inputs: Any, targets: Any, name: str, options: argparse.Namespace) -> Network:
-    """Builds the model, fixes the shapes of what it is fed, and sees that it can be trained."""
+    """Builds the model, fixes the shapes of its inputs, and checks that it can be trained."""
     batch = options.batch
     if inputs is None:
         if not model.built or not model.inputs:
             raise ImportFailure(f"{name}: the model does not say what it is fed; return (model, inputs) from the "
                                 f"function, inputs being arrays or tf.TensorSpec")
-        inputs = getattr(model, "_inputs_struct", None)  # nested as the function calls wants it
+        inputs = getattr(model, "_inputs_struct", None)  # nested as a functional model expects it
         if inputs is None:
             inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
     other = tf.nest.map_structure(lambda value: _fixed(value, batch + 1, options.length, name), inputs)
@@ -108,7 +108,7 @@ def _application(name: str) -> Any:
 
 
 def _fixed(value: Any, batch: int, length: int | None, name: str) -> tf.TensorSpec:
-    """The spec of an input: None is the batch in the first dimension, --length in others."""
+    """Returns the spec of an input. None means the batch in the first dimension, --length in others."""
     shape = list(value.shape)
     dtype = tf.as_dtype(keras.backend.standardize_dtype(value.dtype) if not isinstance(value.dtype, tf.DType)
                         else value.dtype)
@@ -121,10 +121,10 @@ def _fixed(value: Any, batch: int, length: int | None, name: str) -> tf.TensorSp
 
 
 def _outputs(model: Any, inputs: Any, name: str) -> Any:
-    """Builds what is not built yet; returns the specs of the results.
+    """Builds the parts that are not built yet; returns the specs of the results.
 
-    Called with another batch than the step's where it is open: a tf.function of the model's own that is
-    traced while weights are made does not know them, and is traced anew only for another size.
+    If the batch size is open, the model is called with another batch than the step's. The reason: a tf.function of
+    the model that is traced while weights are created misses them, and is traced again only for another size.
     """
     symbolic = tf.nest.map_structure(
         lambda spec: keras.KerasTensor(tuple(spec.shape), spec.dtype.name, name=spec.name), inputs)
@@ -138,7 +138,7 @@ def _outputs(model: Any, inputs: Any, name: str) -> Any:
 
 
 def _compile(model: Any, name: str, options: argparse.Namespace) -> str:
-    """Compiles the model where it is not, or where another loss or optimiser is asked for.
+    """Compiles the model if it is not compiled, or if another loss or optimiser is requested.
 
     Returns the name of the loss.
     """
@@ -163,7 +163,10 @@ def _compile(model: Any, name: str, options: argparse.Namespace) -> str:
 
 
 def _targets(outputs: Any, loss: str) -> Any:
-    """Labels [..., no classes] where the loss is of class numbers, else what the model's results are."""
+    """Returns the specs of the targets.
+
+    They are labels [..., no classes] if the loss takes class numbers, else they have the specs of the model's results.
+    """
     flat = tf.nest.flatten(outputs)
     losses = loss.split(", ")
     losses = losses * len(flat) if len(losses) == 1 else losses

@@ -18,7 +18,7 @@ from .network import Network
 
 @dataclasses.dataclass
 class Traced:
-    """A step for the TensorFlow importer's `convert`, and what is to be said about it."""
+    """A step for the TensorFlow importer's `convert`, and notes for the user."""
 
     step: TrainStep
     notes: list[Dropped]
@@ -26,7 +26,7 @@ class Traced:
 
 @dataclasses.dataclass
 class _Ends:
-    """Names and numbers that only tracing knows: results, ops when a stage had ended."""
+    """Names and numbers known only after tracing: results, and the number of ops at the end of each stage."""
 
     outputs: list[str] = dataclasses.field(default_factory=list)
     forward: int = 0
@@ -34,7 +34,10 @@ class _Ends:
 
 
 def trace(network: Network, inference: bool) -> Traced:
-    """Throws ImportFailure if Keras cannot build the step, ModelError if it cannot be placed op by op."""
+    """Traces the step.
+
+    Throws ImportFailure if Keras cannot build the step, ModelError if it cannot be placed op by op.
+    """
     ends = _Ends()
     notes: list[Dropped] = []
     with _unrolled(network, notes):
@@ -60,7 +63,7 @@ def _inference(network: Network, ends: _Ends) -> Any:
 
 
 def _training(network: Network, ends: _Ends, notes: list[Dropped]) -> Any:
-    """Forward pass, loss, gradients, update: what keras.Model.train_step does, without metrics."""
+    """Traces forward pass, loss, gradients and update: keras.Model.train_step without metrics."""
     model, optimizer = network.model, network.model.optimizer
     variables = model.trainable_variables
     if not variables:
@@ -88,7 +91,7 @@ def _training(network: Network, ends: _Ends, notes: list[Dropped]) -> Any:
 
 @contextlib.contextmanager
 def _unrolled(network: Network, notes: list[Dropped]) -> Iterator[None]:
-    """Recurrent layers are unrolled over their time steps while the step is traced."""
+    """Unrolls recurrent layers over their time steps while the step is traced."""
     layers = [layer for layer in network.model._flatten_layers() if isinstance(layer, keras.layers.RNN)
               and not layer.unroll]
     for layer in layers:
@@ -103,13 +106,13 @@ def _unrolled(network: Network, notes: list[Dropped]) -> Iterator[None]:
 
 
 def _step(model: Any, traced: Any, ends: _Ends, inference: bool, notes: list[Dropped]) -> TrainStep:
-    """The traced graph as a plain graph: variables and captured values are ops of it, calls are inlined."""
+    """Returns the traced graph as a plain graph: variables and captured values are ops, calls are inlined."""
     definition = traced.as_graph_def()
     order = {op.name: index for index, op in enumerate(traced.get_operations())}
     known = {variable.value.handle.ref(): variable for variable in _variables(model, inference)}
     taken = set(order)
     names: dict[int, str] = {}  # id of a variable -> name of its op
-    replaced: dict[str, Any] = {}  # name of the placeholder -> the node in its place
+    replaced: dict[str, Any] = {}  # name of a placeholder -> the node that replaces it
     for value, placeholder in traced.captures:
         node = tf.compat.v1.NodeDef()
         if value.dtype == tf.resource:
@@ -133,7 +136,7 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool, notes: list[Dro
     plain.library.CopyFrom(definition.library)
     by_name = {node.name: node for node in replaced.values()}
     plain.node.extend(by_name[names[id(variable)]] for variable in _variables(model, inference)
-                      if id(variable) in names)  # parameters stand first
+                      if id(variable) in names)  # parameters come first
     plain.node.extend(node for node in replaced.values() if node.op == "Const")
     done = {node.name for node in plain.node}
     plain.node.extend(node for node in replaced.values() if node.name not in done)
@@ -156,7 +159,7 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool, notes: list[Dro
 
     def stage_of(op: tf.Operation) -> str:
         name = op.name
-        while name not in order and name not in stages:  # an op of an inlined call has the call's stage
+        while name not in order and name not in stages:  # an op of an inlined call has the stage of the call
             name = name.rpartition("/")[0]
         index = order.get(name, 0)
         return "forward" if index < ends.forward else "backward" if index < ends.backward else "update"
@@ -175,21 +178,21 @@ def _step(model: Any, traced: Any, ends: _Ends, inference: bool, notes: list[Dro
 
 
 def _after_inlining(graph: tf.Graph, traced: Any, name: str) -> str:
-    """The name of a traced tensor; what a call returned is found behind it."""
+    """Returns the name of a traced tensor after inlining; results of a call have new names."""
     if traced.get_tensor_by_name(name).op.type in INLINED:
         return TAKEN.format(*name.split(":"))
     return name
 
 
 def _variables(model: Any, inference: bool) -> list[Any]:
-    """The model's weights, then the optimiser's variables, then what else there is (seeds)."""
+    """Returns the model's weights, then the optimiser's variables, then all others (seeds)."""
     weights = _weights(model)
     rest = [variable for variable in model.variables if not any(variable is weight for weight in weights)]
     return weights + ([] if inference else list(model.optimizer.variables)) + rest
 
 
 def _weights(model: Any) -> list[Any]:
-    """What training would change, frozen or not, each once."""
+    """Returns the weights that training would change, frozen or not, each once."""
     weights: dict[int, Any] = {}
     for layer in model._flatten_layers():
         for variable in layer._trainable_variables:
@@ -198,9 +201,9 @@ def _weights(model: Any) -> list[Any]:
 
 
 def _slots(model: Any, names: dict[int, str]) -> tuple[set[str], dict[str, str]]:
-    """Names of the optimiser's variables, and which weight each belongs to.
+    """Returns the names of the optimiser's variables, and the weight to which each belongs.
 
-    An optimiser keeps its state in lists as long as the list of the trainable variables.
+    An optimiser keeps its state in lists that are as long as the list of the trainable variables.
     """
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
     trainable = model.trainable_variables
@@ -217,7 +220,7 @@ def _slots(model: Any, names: dict[int, str]) -> tuple[set[str], dict[str, str]]
 
 
 def _kind_of(value: Any, variable: Any, handle: Any) -> tuple[Any, Any]:
-    """Shape and element type of a variable, from Keras or from its handle."""
+    """Returns the shape and element type of a variable, from Keras or from its handle."""
     if variable is not None:
         return variable.shape, variable.value.dtype
     data = getattr(value, "_handle_data", None) or handle
@@ -228,7 +231,7 @@ def _kind_of(value: Any, variable: Any, handle: Any) -> tuple[Any, Any]:
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    """`name`, or with a number behind it if an op has it already; TensorFlow's letters alone."""
+    """Returns `name` in TensorFlow's letters, with a number appended if an op already has it."""
     plain = "".join(letter if letter.isalnum() or letter in "_./-" else "_" for letter in name).lstrip("_/-") or "v"
     number, result = 1, plain
     while result in taken:

@@ -1,8 +1,8 @@
 """Traces of PyTorch's profiler: `emplace import --from kineto trace.json --execution-trace et.json`.
 
     trace   the file: operators, kernels, durations
-    copies  what was copied between host and GPUs
-    order   a graph from the order of the calls, where nothing better is known
+    copies  copies between host and GPUs
+    order   a graph from the order of the calls, used if their tensors are not known
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
-    """The graph of a trace. Throws ImportFailure."""
+    """Returns the graph of a trace. Throws ImportFailure."""
     if not model:
         raise ImportFailure("name a MODEL: a trace of torch.profiler (.json, .json.gz)")
     execution = None
@@ -58,7 +58,10 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
 def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = None, *, device_kind: str | None = None,
                   step: int | None = None, name: str = "trace", path: str = "trace",
                   execution_path: str = "execution trace") -> Imported:
-    """A profiler's trace and the execution trace of the same run, as json.load gives them. Throws ImportFailure."""
+    """Imports a profiler's trace and the execution trace of the same run, as json.load returns them.
+
+    Throws ImportFailure.
+    """
     found = trace.read(document, path, step)
     kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
     if not kind:
@@ -103,7 +106,7 @@ def load(path: str) -> dict[str, Any]:
 def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path: str) -> list[Dropped]:
     """Gives the nodes of the execution trace the durations of the profiler's; both number calls alike.
 
-    What the profiler did not see (another step) is taken out.
+    Removes the calls that the profiler did not record (those of another step).
     """
     matched = 0
     for node in _all(roots):
@@ -135,7 +138,7 @@ def _all(nodes: list[calls.Node]) -> Iterator[calls.Node]:
 
 
 def _prune(nodes: list[calls.Node], found: trace.Trace) -> None:
-    """Takes out what the profiler did not see, but for ranges around what it saw."""
+    """Removes the nodes that the profiler did not record, except ranges around recorded nodes."""
     for node in nodes:
         _prune(node.children, found)
     nodes[:] = [node for node in nodes if node.id in found.by_function or node.children]

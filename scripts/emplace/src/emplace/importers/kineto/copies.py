@@ -23,7 +23,7 @@ class Copy:
 
 
 def copies(document: Mapping[str, Any], path: str) -> list[Copy]:
-    """The copies between host and GPUs, and between GPUs, of all steps. Throws ImportFailure."""
+    """Returns the copies between host and GPUs, and between GPUs, of all steps. Throws ImportFailure."""
     found = []
     for event in spans(document, path):
         match = _COPY.match(str(event.get("name"))) if event.get("cat") == "gpu_memcpy" else None

@@ -1,7 +1,7 @@
-"""A graph of calls whose tensors are not known: they follow each other as they were made.
+"""A graph of calls whose tensors are not known: the ops follow each other in the order of the calls.
 
-Each op reads a result of the op before it, as large as the largest tensor that it is given. The ops of
-a gradient read what their forward op made, too: autograd numbers both alike.
+Each op reads a result of the op before it. That result is as large as the largest input of the reader. The ops of a
+gradient also read the result of their forward op: autograd gives both the same number.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..traces.calls import Ref, Selection, refs
 
 
 def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str) -> list[Dropped]:
-    """Fills `graph`; returns what is to be told. device_kind: of the durations."""
+    """Fills `graph` and returns the dropped parts. device_kind: of the durations."""
     counts: collections.Counter[str] = collections.Counter()
     unknown: collections.Counter[str] = collections.Counter()
     forward: dict[int, int] = {}  # number of autograd -> op
-    joined: set[int] = set()      # backward passes that read their forward op's result already
+    joined: set[int] = set()      # backward passes that already read their forward op's result
     previous: int | None = None
     links = 0
     for call in selection.calls:
@@ -59,7 +59,10 @@ def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str
 
 
 def _result(graph: graph_file.GraphBuilder, op: int, like: Ref | None) -> int:
-    """The op's result, made when it is read first, as large as its first reader's largest tensor."""
+    """Returns the op's result, which is created at its first read.
+
+    It is as large as the largest tensor of its first reader.
+    """
     outputs = graph.ops[op].outputs
     if not outputs:
         outputs.append(graph.tensor(graph.ops[op].name, like.shape if like else [], like.dtype if like else "",

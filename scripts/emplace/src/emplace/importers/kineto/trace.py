@@ -1,7 +1,7 @@
 """The trace of PyTorch's profiler (Kineto, Chrome's trace format), as nodes with durations.
 
-Read are the operators (`cpu_op`), ranges (`user_annotation`), kernels and copies of a GPU with the
-launches they belong to. Times in the file are in microseconds. `read` gives one step, `read_steps` all.
+The reader uses operators (`cpu_op`), ranges (`user_annotation`), and a GPU's kernels and copies with the
+launches they belong to. Times in the file are in microseconds. `read` returns one step, `read_steps` all.
 """
 
 from __future__ import annotations
@@ -25,35 +25,38 @@ Event = dict[str, Any]
 
 @dataclasses.dataclass
 class Trace:
-    """One step. nodes: outermost ones; by_function: nodes by the number that an execution trace knows them by.
+    """One step. nodes: outermost ones; by_function: nodes by their number in an execution trace.
 
-    span: from the step's begin to its end [ns]; on a GPU from the begin of its first kernel to the end of its last.
+    span: from the begin of the step to its end [ns]; on a GPU from its first kernel's begin to its last kernel's end.
     """
 
     nodes: list[Node]
     by_function: dict[int, Node]
     device: str | None         # name of the GPU
-    step: int | None           # of several steps the one that was taken
+    step: int | None           # the selected step if there are several
     lost_kernels: int          # kernels whose operator is not in the trace
     has_shapes: bool
     span: int
 
 
 def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
-    """One step, the last unless told. Throws ImportFailure if the trace has no operators, or not the step."""
+    """Returns one step, by default the last.
+
+    Throws ImportFailure if the trace has no operators, or not this step.
+    """
     events, step = _of_step(spans(document, path), step, path)
     return _trace(document, path, events, step, None)
 
 
 def read_steps(document: Mapping[str, Any], path: str) -> list[Trace]:
-    """All steps with operators: those that the profiler marked, else those that end with the optimiser's, else one.
+    """Returns all steps with operators: the profiler's marked steps, else steps ended by the optimiser, else one.
 
     Throws ImportFailure if the trace has no operators.
     """
     events = spans(document, path)
     marks = _marks(events)
     if marks:
-        # The last may have been begun only.
+        # The last step may be incomplete.
         steps = [(*_of_step(events, step, path), marks[step]["dur"]) for step in sorted(marks)]
         filled = [step for step in steps if any(event.get("cat") == "cpu_op" for event in step[0])]
         return [_trace(document, path, *step) for step in filled or steps]
@@ -66,7 +69,7 @@ def read_steps(document: Mapping[str, Any], path: str) -> list[Trace]:
 
 
 def spans(document: Mapping[str, Any], path: str) -> list[Event]:
-    """The events with a length, checked. Throws ImportFailure naming the one that is broken."""
+    """Returns the events with a duration, checked. Throws ImportFailure with the event that is malformed."""
     events = document.get("traceEvents")
     if not isinstance(events, list):
         raise ImportFailure(f"{path}: 'traceEvents' is {type(events).__name__}, expected a list of events")
@@ -76,7 +79,7 @@ def spans(document: Mapping[str, Any], path: str) -> list[Event]:
 
 def _trace(document: Mapping[str, Any], path: str, events: list[Event], step: int | None,
            host_span: float | None) -> Trace:
-    """A step of these events. host_span: its length [us] if it is known."""
+    """Returns a step of these events. host_span: its length [us] if it is known."""
     hosts = sorted((event for event in events if event.get("cat") in ("cpu_op", "user_annotation")),
                    key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"]))
     operators = [event for event in hosts if event["cat"] == "cpu_op"]
@@ -97,14 +100,14 @@ def _trace(document: Mapping[str, Any], path: str, events: list[Event], step: in
 
 
 def _length(events: Sequence[Event]) -> float:
-    """From the begin of the first to the end of the last [us]."""
+    """Returns the time from the begin of the first event to the end of the last [us]."""
     begin: float = min(event["ts"] for event in events)
     end: float = max(event["ts"] + event["dur"] for event in events)
     return end - begin
 
 
 def _checked(event: Event, place: int, path: str) -> Event:
-    """The event, with what is read of it in the form that it has to have. Throws ImportFailure."""
+    """Returns the event; the fields that are read have the required form. Throws ImportFailure."""
     def wrong(key: str, value: Any, expected: str) -> ImportFailure:
         return ImportFailure(f"{path}: traceEvents[{place}] {event.get('name')!r}: {key} is {value!r}, expected "
                              f"{expected}")
@@ -136,13 +139,13 @@ def _checked(event: Event, place: int, path: str) -> Event:
 
 
 def _marks(events: Iterable[Event]) -> dict[int, Event]:
-    """The steps of the profiler's schedule."""
+    """Returns the steps of the profiler's schedule."""
     return {int(match[1]): event for event in events if event.get("cat") in ("user_annotation", "cpu_op")
             and (match := _STEP.fullmatch(str(event.get("name"))))}
 
 
 def _of_step(events: list[Event], step: int | None, path: str) -> tuple[list[Event], int | None]:
-    """The events of one step of the profiler's schedule; of all if it marked none."""
+    """Returns the events of one step of the profiler's schedule; all events if the profiler marked no step."""
     marks = _marks(events)
     if not marks:
         if step is not None:
@@ -156,7 +159,7 @@ def _of_step(events: list[Event], step: int | None, path: str) -> tuple[list[Eve
 
 
 def _inside(events: Iterable[Event], begin: float, end: float) -> list[Event]:
-    """What the host began in [begin, end), and the kernels but for those that it launched at other times."""
+    """Returns the host events that begin in [begin, end), and the kernels except those launched at other times."""
     inside: list[Event] = []
     outside: list[Event] = []
     kernels: list[Event] = []
@@ -174,7 +177,7 @@ def _inside(events: Iterable[Event], begin: float, end: float) -> list[Event]:
 
 
 def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], bool]:
-    """Nodes from events that are sorted by thread and time: one within another is its child."""
+    """Returns nodes from events sorted by thread and time: an event inside another is its child."""
     tops: list[Node] = []
     nodes: list[tuple[Event, Node]] = []
     stack: list[tuple[float, Any, Node]] = []  # end, thread
@@ -197,7 +200,7 @@ def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], b
 
 
 def _inputs(arguments: Mapping[str, Any]) -> list[Any]:
-    """Arguments: tensors as shape and type, since a trace does not say which tensor it was."""
+    """Returns the arguments. Tensors are shape and type only, since a trace does not identify tensors."""
     shapes, types = arguments.get("Input Dims", []), arguments.get("Input type", [])
     values = arguments.get("Concrete Inputs", [])
     inputs: list[Any] = []
@@ -221,7 +224,7 @@ def _bytes(shape: Iterable[int], dtype: str) -> int:
 
 
 def _value(text: Any) -> Any:
-    """A number, a truth value or a list of such, as the profiler prints them; else the text."""
+    """Returns a number, a truth value or a list of these, as the profiler prints them; else the text."""
     if not isinstance(text, str):
         return text
     if text in ("True", "False"):
@@ -235,10 +238,10 @@ def _value(text: Any) -> Any:
 
 
 def _kernels(events: list[Event], nodes: list[tuple[Event, Node]]) -> int:
-    """Gives every operator the time of its kernels; returns how many kernels found none.
+    """Gives every operator the time of its kernels; returns the number of kernels without an operator.
 
-    A kernel names its operator by `External id`; if not, it has the `correlation` of its launch, and
-    the operator is the innermost that was running on the thread of the launch.
+    A kernel names its operator by `External id`. Otherwise it has the `correlation` of its launch, and the
+    operator is the innermost that was running on the thread of the launch.
     """
     by_external = {event["args"]["External id"]: node for event, node in nodes
                    if event.get("cat") == "cpu_op" and "External id" in event.get("args", {})}
@@ -260,7 +263,7 @@ def _kernels(events: list[Event], nodes: list[tuple[Event, Node]]) -> int:
 
 
 class _Threads:
-    """Which operator was running on a thread at a time."""
+    """Finds the operator that was running on a thread at a time."""
 
     def __init__(self, nodes: Iterable[tuple[Event, Node]]) -> None:
         self._by_thread: dict[Any, list[tuple[Event, Node]]] = {}
@@ -274,7 +277,7 @@ class _Threads:
                       for key, thread in self._by_thread.items()}  # the latest end so far
 
     def running(self, launch: Event) -> Node | None:
-        """The operator that began last of those running when a kernel was launched."""
+        """Returns the most recently begun operator among those running when a kernel was launched."""
         thread = self._by_thread.get(launch.get("tid"), [])
         for place in range(bisect.bisect_right(self._begins.get(launch.get("tid"), []), launch["ts"]) - 1, -1, -1):
             event, node = thread[place]
