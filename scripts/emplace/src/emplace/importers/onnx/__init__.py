@@ -4,8 +4,8 @@
     imported = import_onnx("model.onnx", dims={"batch": 8})
     imported.write("model.json.gz")
 
-`model.py` reads a model and gives its inputs sizes, `shapes.py` finds the shapes of all tensors, `work.py` what each
-node computes and moves, `convert.py` makes the graph.
+`model.py` reads a model and sets the sizes of its inputs. `shapes.py` finds the shapes of all tensors. `work.py` counts
+the work and the bytes of each node. `convert.py` makes the graph.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPILOG = ("example: emplace import model.onnx --dim batch=8 -o model_b8.json.gz\
 
 
 def add_arguments(parser: Any) -> None:
-    """The options of `emplace import --from onnx`."""
+    """Adds the options of `emplace import --from onnx`."""
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                         help="size of a named dimension of the inputs (repeatable)")
     parser.add_argument("--shape", action="append", default=[], metavar="TENSOR=SIZE,...",
@@ -39,12 +39,12 @@ def read(model: str, options: argparse.Namespace) -> Imported:
 
 def import_onnx(model: Any, dims: Mapping[str, int] | None = None,
                 shapes: Mapping[str, Sequence[int]] | None = None) -> Imported:
-    """The graph of one inference run.
+    """Returns the graph of one inference run.
 
     model: path of a file, or an onnx.ModelProto. dims: sizes of the inputs' named dimensions. shapes: whole shapes by
     the names of inputs, or of tensors whose shape cannot be inferred.
-    Throws ImportFailure: a file that is no valid model, a size that is missing, a tensor without shape or size, the
-    package `onnx` missing.
+    Throws ImportFailure: a file that is not a valid model, a missing size, a tensor without shape or size, a missing
+    package `onnx`.
     """
     require(["onnx"], "onnx")
     import onnx
@@ -69,7 +69,7 @@ def import_onnx(model: Any, dims: Mapping[str, int] | None = None,
 
 
 def _pairs(option: str, texts: Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, value) of each "name=value"; from Python a mapping is as good."""
+    """Returns (name, value) of each "name=value"; Python callers may pass a mapping instead."""
     if isinstance(texts, Mapping):
         return [(name, ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
                 for name, value in texts.items()]

@@ -1,7 +1,7 @@
-"""Output types of the fused nodes that ONNX Runtime's optimiser makes (domain com.microsoft and its like).
+"""Output types of the fused nodes that ONNX Runtime's optimiser makes (domain com.microsoft and related domains).
 
-ONNX's shape inference does not know them. Where such a node does what a node of ONNX does and something more, its
-output has the type that ONNX infers for that node. Else shapes are those of the operators' published documentation
+ONNX's shape inference does not know them. If such a node extends a standard ONNX node, its output has the type that
+ONNX infers for the standard node. Otherwise shapes are those of the operators' published documentation
 (ContribOperators.md of ONNX Runtime).
 """
 
@@ -13,7 +13,7 @@ Type = tuple[int, list[int]]  # element type, shape
 
 
 def output_types(node: Any, inputs: Sequence[Type | None]) -> list[Type | None]:
-    """A type for each output, as far as there is a rule; [] without one. The inputs' shapes are known."""
+    """Returns a type for each output that has a rule; [] without a rule. The inputs' shapes are known."""
     if not inputs or inputs[0] is None:
         return []
     if node.op_type in _STANDARD:
@@ -26,7 +26,10 @@ def output_types(node: Any, inputs: Sequence[Type | None]) -> list[Type | None]:
 
 
 def _as_standard(node: Any, inputs: Sequence[Type | None], op_type: str, places: Sequence[int]) -> list[Type | None]:
-    """What ONNX infers for a node `op_type` with the same attributes and the inputs at these places."""
+    """Returns the types that ONNX infers for another node.
+
+    That node has type `op_type`, the attributes of `node`, and the inputs at these places.
+    """
     import onnx
     from onnx import helper
 
@@ -49,14 +52,17 @@ def _like_input(inputs: list[Type | None], attributes: dict[str, int]) -> list[T
 
 
 def _skip_norm(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type | None]:
-    """Output, mean, inverse deviation, and the sum of the inputs."""
+    """Returns the types of the output, the mean, the inverse deviation, and the sum of the inputs."""
     element_type, shape = inputs[0]
     moments = (1, [*shape[:-1], 1])  # 1: f32
     return [(element_type, shape), moments, moments, (element_type, shape)]
 
 
 def _embed(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type | None]:
-    """Ids [batch, length], segments, words [n, width]: rows; a mask index [batch]; the rows' sum."""
+    """Returns the types of the embedded rows, the mask index [batch], and the rows' sum.
+
+    Inputs: ids [batch, length], segments, words [n, width].
+    """
     batch, length = inputs[0][1]
     rows = (inputs[2][0], [batch, length, inputs[2][1][1]])
     return [rows, (inputs[0][0], [batch]), rows]
@@ -74,7 +80,7 @@ def _matmul(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type 
 
 
 def _attention(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type | None]:
-    """Input [batch, length, in], weights [in, 3 width] (q, k, v of equal widths)."""
+    """Returns the output types. Input [batch, length, in], weights [in, 3 width] (q, k, v of equal widths)."""
     element_type, (batch, length, _) = inputs[0]
     width = inputs[1][1][1] // 3
     heads = attributes["num_heads"]
@@ -84,13 +90,16 @@ def _attention(inputs: list[Type | None], attributes: dict[str, int]) -> list[Ty
 
 
 def _multi_head_attention(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type | None]:
-    """Query [batch, length, width], value [batch, length, width of v] or [batch, heads, length, width of v / heads]."""
+    """Returns the output types.
+
+    Query [batch, length, width], value [batch, length, width of v] or [batch, heads, length, width of v / heads].
+    """
     element_type, query = inputs[0]
     value = inputs[2] if len(inputs) > 2 else None
     if len(query) == 5:  # packed: [batch, length, heads, 3, width]
         return [(element_type, [query[0], query[1], query[2] * query[4]])]
     heads = attributes["num_heads"]
-    if value is None:  # keys and values packed: [batch, length, heads, 2, width]
+    if value is None:  # packed keys and values: [batch, length, heads, 2, width]
         return [(element_type, list(query))]
     shape = value[1]
     width = shape[2] if len(shape) == 3 else shape[1] * shape[3]
@@ -106,7 +115,7 @@ def _columns(inputs: list[Type | None], attributes: dict[str, int]) -> list[Type
 
 
 _OPSET = 17  # of the standard nodes below
-# The node of ONNX, and which inputs it has.
+# The standard ONNX node, and the places of its inputs.
 _STANDARD: dict[str, tuple[str, Sequence[int]]] = {
     "FusedConv": ("Conv", (0, 1, 2)), "FusedGemm": ("Gemm", (0, 1, 2)), "QGemm": ("Gemm", (0, 3, 6)),
     "QLinearAdd": ("Add", (0, 3)), "QLinearMul": ("Mul", (0, 3)), "QLinearAveragePool": ("AveragePool", (0,)),

@@ -1,13 +1,13 @@
 """An ONNX graph as an emplace graph: node by node, in the model's order.
 
-- Inputs that a caller feeds become graph inputs; initialisers become ops of kind `parameter`, or `constant` where
-  they hold integers that the nodes need (axes, shapes, indices) or single numbers.
-- What is computed from constants and shapes alone is computed once, when the model is loaded: such nodes become ops
-  of kind `constant`, with their ONNX type in the attribute `onnx_op`.
+- Inputs that a caller feeds become graph inputs. Initialisers become ops of kind `parameter`, or `constant` if they
+  hold single numbers or integers that the nodes need (axes, shapes, indices).
+- A node that depends only on constants and shapes runs once, when the model is loaded. It becomes an op of kind
+  `constant`, with its ONNX type in the attribute `onnx_op`.
 - Reshapes, identities, casts to the same type and dropout at inference give an alias of their input.
 - Constant integer inputs (axes, pads, starts) are copied into the attributes, under the input's name in ONNX.
-- A node keeps its name. Where it has none, or another node has the same, the name is made of the name or type and a
-  number, and the attributes have the `onnx_name` and the first output, `onnx_output`, which is unique.
+- A node keeps its name. If it has none, or another node has the same, the new name consists of the name or type and a
+  number; the attributes then have the `onnx_name` and the first output, `onnx_output`, which is unique.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from emplace.importers.onnx.work import bytes_accessed, flops, is_view
 from emplace.importers.work import FLOATS, OpView, Value
 
 _SMALL_INTEGERS = ("i8", "u8", "i4", "u4", "i2", "u2")
-_BIASES = {("QLinearConv", 8), ("DequantizeLinear", 0)}  # inputs whose 32-bit integers are a network's own
-_STATISTICS = {("BatchNormalization", 3), ("BatchNormalization", 4)}  # running mean and variance: no parameters
+_BIASES = {("QLinearConv", 8), ("DequantizeLinear", 0)}  # 32-bit integer inputs that are the network's own parameters
+_STATISTICS = {("BatchNormalization", 3), ("BatchNormalization", 4)}  # running mean, variance: not parameters
 _RANDOM = frozenset("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial".split())
 
 
 def convert(skeleton: Skeleton, types: Types, builder: GraphBuilder) -> list[Dropped]:
-    """Fills the builder; returns what the graph has with less than is known of it, or not at all.
+    """Fills the builder. Returns the parts that the graph lacks or about which it knows less than the model.
 
-    Throws ImportFailure for a reshape that does not fit, which ONNX's inference lets pass.
+    Throws ImportFailure for a reshape that does not fit; ONNX's inference accepts such a reshape.
     """
     return _Converter(skeleton, types, builder).run()
 
@@ -47,16 +47,16 @@ class _Converter:
         self.outputs = {value.name for value in self.graph.output}
         self.tensors: dict[str, int] = {}   # tensor ids by ONNX's names
         self.constants: set[str] = set()    # tensors that are the same in every run
-        self.names: dict[str, int] = {}     # names that are taken, and the last number behind them
+        self.names: dict[str, int] = {}     # names in use, and the last number appended to each
         self.inferred = {name: node for node in types.inferred.graph.node for name in node.output if name}
         self.without_flops: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0])
-        self.folded: collections.Counter[str] = collections.Counter()  # nodes that need run but once, by type
+        self.folded: collections.Counter[str] = collections.Counter()  # nodes that run only once, by type
         self.told: collections.Counter[tuple[str, str]] = collections.Counter()
 
     def run(self) -> list[Dropped]:
         for name in self.skeleton.inputs:
             self._add_tensor(name, "input")
-        node_names = self._node_names()  # before those of weights: placements are for nodes
+        node_names = self._node_names()  # before the names of weights, because placements use the names of nodes
         readers = collections.defaultdict(set)
         for node in self.graph.node:
             for place, name in enumerate(node.input):
@@ -71,7 +71,7 @@ class _Converter:
         return self._report()
 
     def _node_names(self) -> list[str]:
-        """A name for each node: its own if it is the first to have it."""
+        """Returns a name for each node: its own if it is the first with that name."""
         self.names = {node.name: 0 for node in self.graph.node if node.name}
         seen: set[str] = set()
         names = []
@@ -84,7 +84,7 @@ class _Converter:
         return names
 
     def _unique(self, name: str) -> str:
-        """`name` or, if that is taken, the first free of `name_1`, `name_2`, ..."""
+        """Returns `name` or, if that is taken, the first free of `name_1`, `name_2`, ..."""
         candidate = name
         while candidate in self.names:
             self.names[name] += 1
@@ -99,7 +99,7 @@ class _Converter:
         return self.tensors[name]
 
     def _add_weight(self, name: str, readers: set[tuple[str, int]]) -> None:
-        """An initialiser as a parameter, running statistic or constant."""
+        """Adds an initialiser as a parameter, running statistic or constant."""
         dtype, weight = self.types.dtypes[name], self.skeleton.weights[name]
         is_number = dtype in FLOATS or dtype in _SMALL_INTEGERS or bool(readers & _BIASES)
         is_parameter = is_number and len(weight.shape) > 0
@@ -113,7 +113,7 @@ class _Converter:
                         attributes={"onnx_initializer": name} if op_name != name else {})
 
     def _is_constant(self, node: Any) -> bool:
-        """Whether it gives the same in every run, so that it need run but once."""
+        """Returns whether the node has the same result in every run, so that running it once is enough."""
         if node.op_type in _RANDOM or subgraphs.bodies(node):
             return False
         if node.op_type in ("Shape", "Size") and node.domain in DEFAULT_DOMAINS:
@@ -170,7 +170,7 @@ class _Converter:
         return Value(shape, dtype, num_bytes(shape, dtype), None if known is None else known.reshape(-1).tolist())
 
     def _constant_inputs(self, node: Any) -> dict[str, Any]:
-        """Integer inputs of at most one dimension whose elements are known, by their names in ONNX."""
+        """Returns the known integer inputs of at most one dimension, by their names in ONNX."""
         found = {}
         for place, tensor in enumerate(node.input):
             value = self.types.values.get(tensor) if tensor in self.constants else None
@@ -184,7 +184,7 @@ class _Converter:
         return {"onnx_name": node.name, "onnx_output": next((output for output in node.output if output), "")}
 
     def _inner_weights(self, node: Any, name: str) -> list[int]:
-        """Ops and tensors of the initialisers of the graphs inside."""
+        """Adds the initialisers of the graphs inside the node; returns their tensors."""
         found = []
         for weight in subgraphs.weights(node):
             dtype = dtype_name(weight.data_type, f"{self.skeleton.label}: {weight.name!r} inside {name!r}")

@@ -1,4 +1,4 @@
-"""ONNX element types as graph files call them, and their sizes."""
+"""ONNX element types under the names of graph files, and their sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from emplace.importers import ImportFailure
 
-# By the names of TensorProto.DataType. Types that graph files have no word for keep their own, in lower case.
+# By the names of TensorProto.DataType. Types without a name in graph files keep their own, in lower case.
 _NAMES = {"FLOAT": "f32", "DOUBLE": "f64", "FLOAT16": "f16", "BFLOAT16": "bf16", "INT64": "i64", "INT32": "i32",
           "INT16": "i16", "INT8": "i8", "UINT64": "u64", "UINT32": "u32", "UINT16": "u16", "UINT8": "u8",
           "BOOL": "bool", "COMPLEX64": "c64", "COMPLEX128": "c128", "FLOAT8E4M3FN": "f8", "FLOAT8E4M3FNUZ": "f8",
@@ -18,7 +18,7 @@ _BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8": 8, "f4": 4, "i64": 6
 
 
 def dtype_name(element_type: int, where: str) -> str:
-    """The dtype of a TensorProto.DataType. Throws ImportFailure, beginning with `where`, if it has no size."""
+    """Returns the dtype of a TensorProto.DataType. If it has no size, throws ImportFailure, beginning with `where`."""
     import onnx
 
     name = onnx.TensorProto.DataType.Name(element_type) if element_type in onnx.TensorProto.DataType.values() \
@@ -30,5 +30,5 @@ def dtype_name(element_type: int, where: str) -> str:
 
 
 def num_bytes(shape: tuple[int, ...] | list[int], dtype: str) -> int:
-    """Bytes of a tensor [B]; elements of less than a byte are packed, as ONNX stores them."""
+    """Returns the bytes of a tensor [B]; elements smaller than a byte are packed, as ONNX stores them."""
     return (math.prod(shape) * _BITS[dtype] + 7) // 8

@@ -1,8 +1,8 @@
-"""An ONNX model without its weights: read from a file or an object, functions inlined, input sizes given.
+"""An ONNX model without its weights: read from a file or an object, with functions inlined and input sizes set.
 
-Weights are wanted by shape and type only. Those that are large, or that lie in external data files, become
-inputs of the skeleton; small ones stay, as shapes are computed from them. So external data files may be
-missing, and shape inference runs on a small model however large the weights are.
+Only the shapes and types of weights are needed. Large weights, and weights in external data files, become inputs of
+the skeleton. Small weights stay, since shapes are computed from them. Therefore external data files may be missing,
+and shape inference runs on a small model even if the weights are large.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, Mapping, Sequence
 
 from emplace.importers import ImportFailure
 
-# Initialisers of more elements are not looked into: no shape is computed from so many numbers.
+# The elements of larger initialisers are not read: no shape is computed from so many numbers.
 MAX_KNOWN_ELEMENTS = 4096
 
 
 @dataclasses.dataclass(frozen=True)
 class Weight:
-    """An initialiser: its shape and ONNX element type, and whether its elements are zero for the most part."""
+    """An initialiser: its shape and ONNX element type, and whether its elements are mostly zero."""
 
     shape: tuple[int, ...]
     element_type: int
@@ -34,7 +34,7 @@ class Skeleton:
     proto: an onnx.ModelProto; the weights that were taken out are among its inputs.
     weights: all initialisers by name, in the model's order.
     inputs: names of the inputs that a caller feeds.
-    inlined: how many functions of the model's own were put in the place of their calls.
+    inlined: number of the model's own functions that were inlined.
     """
 
     label: str
@@ -45,9 +45,9 @@ class Skeleton:
 
 
 def load(model: Any) -> tuple[Any, str]:
-    """The ModelProto of a path or an object, and how messages call it. External data is not read.
+    """Returns the ModelProto of a path or an object, and its name in messages. External data is not read.
 
-    Throws ImportFailure if the file is not there or no ONNX model.
+    Throws ImportFailure if the file does not exist or is not an ONNX model.
     """
     import onnx
     from google.protobuf.message import DecodeError
@@ -69,10 +69,10 @@ def load(model: Any) -> tuple[Any, str]:
 
 def skeleton(model: Any, dims: Mapping[str, int] | None = None,
              shapes: Mapping[str, Sequence[int]] | None = None) -> Skeleton:
-    """The model without weights and with all input sizes known.
+    """Returns the model without weights and with all input sizes known.
 
     dims: sizes by the names of dimensions. shapes: whole shapes by the names of inputs or other tensors.
-    Throws ImportFailure: no valid model, a size is missing, a name is not in the model, types without a size.
+    Throws ImportFailure: an invalid model, a missing size, a name that is not in the model, types without a size.
     """
     import onnx
 
@@ -95,7 +95,10 @@ def skeleton(model: Any, dims: Mapping[str, int] | None = None,
 
 
 def _fix_weights(model: Any) -> None:
-    """Says that initialisers are constants, as those of the first IR versions are not unless they are inputs too."""
+    """Makes constants of the initialisers.
+
+    In the first IR versions, initialisers are also inputs and therefore not constant.
+    """
     model.ir_version = max(model.ir_version, 4)
     known = {tensor.name for tensor in model.graph.initializer}
     kept = [type(value).FromString(value.SerializeToString()) for value in model.graph.input
@@ -105,7 +108,10 @@ def _fix_weights(model: Any) -> None:
 
 
 def tensor_shape(value: Any) -> list[int | str] | None:
-    """The shape in a ValueInfoProto; a dimension of unknown size by its name, "" without one. None: unknown rank."""
+    """Returns the shape in a ValueInfoProto; None: unknown rank.
+
+    A dimension of unknown size is given by its name, "" without one.
+    """
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type" or not value.type.tensor_type.HasField("shape"):
         return None
@@ -118,13 +124,13 @@ def is_static(shape: Sequence[int | str] | None) -> bool:
 
 
 def _sentence(error: BaseException) -> str:
-    """The first line of a message that says anything."""
+    """Returns the first informative line of a message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _copy_without_large_weights(proto: Any, small: Any) -> None:
-    """Copies all but the data of large initialisers, so that a model of gigabytes is not there twice."""
+    """Copies all but the data of large initialisers, so that a model of gigabytes is not in memory twice."""
     for field, value in proto.ListFields():
         if field.name != "graph":
             _copy_field(small, field, value)
@@ -152,7 +158,7 @@ def _is_repeated(value: Any) -> bool:
 
 
 def _take_out_weights(graph: Any) -> dict[str, Weight]:
-    """Makes inputs of the initialisers that are large or not there; returns all of them."""
+    """Turns initialisers that are large or missing into inputs; returns all initialisers."""
     import onnx
 
     weights: dict[str, Weight] = {}
@@ -176,7 +182,10 @@ def _take_out_weights(graph: Any) -> dict[str, Weight]:
 
 
 def _keep_small_external_data(proto: Any, folder: str, label: str) -> None:
-    """Reads the small integer initialisers that lie in an external file, if it is there: shapes may depend on them."""
+    """Reads small integer initialisers from external files that exist.
+
+    Shapes may depend on them.
+    """
     import onnx
     from onnx import external_data_helper
 
@@ -195,7 +204,10 @@ def _keep_small_external_data(proto: Any, folder: str, label: str) -> None:
 
 def _give_sizes(graph: Any, label: str, inputs: Sequence[str], dims: Mapping[str, int],
                 shapes: Mapping[str, Sequence[int]]) -> None:
-    """Writes the sizes into inputs, and into what the file says of other tensors; forgets what stays open there."""
+    """Writes the sizes into the inputs and into the shapes that the file declares for other tensors.
+
+    Declared shapes that stay open are removed.
+    """
     names = {dim for value in graph.input for dim in tensor_shape(value) or () if isinstance(dim, str) and dim}
     unknown = sorted(set(dims) - names)
     if unknown:
@@ -246,7 +258,7 @@ def _check_rank(label: str, name: str, before: Sequence[int | str] | None, given
 
 
 def _missing_sizes(label: str, graph: Any, missing: Mapping[str, str]) -> str:
-    """The sentence that says which sizes are missing and how to give them."""
+    """Returns the message that lists the missing sizes and how to set them."""
     named = {dim: None for value in graph.input for dim in tensor_shape(value) or () if isinstance(dim, str) and dim}
     unnamed = [value.name for value in graph.input if value.name in missing
                and (tensor_shape(value) is None or "" in tensor_shape(value))]

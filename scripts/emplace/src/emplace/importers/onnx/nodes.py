@@ -1,4 +1,4 @@
-"""What a single ONNX node says: its kind and its attributes as plain values."""
+"""The kind of an ONNX node, and its attributes as plain values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ MAX_LISTED = 64  # elements of a list in the attributes of an op
 
 
 def op_kind(node: Any) -> str:
-    """`onnx.Conv`; of another domain `onnx.com.microsoft.FusedConv`."""
+    """Returns `onnx.Conv`; for another domain `onnx.com.microsoft.FusedConv`."""
     return f"onnx.{node.op_type}" if node.domain in DEFAULT_DOMAINS else f"onnx.{node.domain}.{node.op_type}"
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
-    """The attributes that are numbers, texts or lists of them, whatever the length. Graphs and tensors are left out."""
+    """Returns the attributes that are numbers, texts or lists of them, of any length.
+
+    Graphs and tensors are left out.
+    """
     from onnx import AttributeProto as A
 
     found: dict[str, Any] = {}
@@ -36,12 +39,15 @@ def attributes_of(node: Any) -> dict[str, Any]:
 
 
 def plain_float(value: float) -> float | str:
-    """In single precision's digits: 0.001, not 0.0010000000474974513. A text where JSON has no such number."""
+    """Returns a number rounded to single precision: 0.001, not 0.0010000000474974513.
+
+    Returns a text if JSON has no such number.
+    """
     return float(f"{value:.7g}") if math.isfinite(value) else str(value)
 
 
 def input_name(node: Any, place: int, opset: int) -> str:
-    """What ONNX calls an input: "axes", "pads"; `input_3` of an op that it does not know."""
+    """Returns the ONNX name of an input: "axes", "pads"; `input_3` for an op that ONNX does not know."""
     from onnx import defs
 
     domain = "" if node.domain in DEFAULT_DOMAINS else node.domain

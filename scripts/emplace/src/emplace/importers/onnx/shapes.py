@@ -1,8 +1,8 @@
-"""Shapes and types of every tensor, by ONNX's own inference, and the integers that are known without running.
+"""Shapes and types of all tensors, by ONNX's own inference, and the integers that are known without running.
 
-Inference alone stops where a shape is computed by nodes that it cannot follow. So nodes whose inputs are known are
-run by ONNX's reference implementation, their results put in their place, and inference runs again until nothing new
-is found. What depends on the data takes its upper bound where there is one (`NonZero`, `Compress`, ...).
+Inference stops at shapes that are computed by nodes it cannot evaluate. Therefore ONNX's reference implementation runs
+the nodes whose inputs are known, their results replace them, and inference runs again until it finds nothing new.
+A shape that depends on the data takes its upper bound if there is one (`NonZero`, `Compress`, ...).
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ from emplace.importers.onnx.dtypes import dtype_name
 from emplace.importers.onnx.model import MAX_KNOWN_ELEMENTS, Skeleton, is_static, tensor_shape
 
 _DEFAULT_DOMAINS = ("", "ai.onnx")
-# Not functions of their inputs alone, or without a value of their own.
+# Nodes that are not functions of their inputs alone, or that have no value of their own.
 _NOT_FOLDED = frozenset("""RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial If Loop
     Scan SequenceMap Dropout""".split())
 
 
 @dataclasses.dataclass
 class Types:
-    """What is known of each tensor by its name.
+    """The known facts about each tensor, by its name.
 
-    Outputs that nobody reads may be missing. shapes [elements], dtypes as in graph files; values: elements as a
-    numpy array; bounds: names whose shape is an upper bound.
+    Unread outputs may be missing. shapes [elements], dtypes as in graph files; values: elements as a numpy array;
+    bounds: names whose shape is an upper bound.
     """
 
     shapes: dict[str, list[int]]
     dtypes: dict[str, str]
     values: dict[str, Any]
     bounds: set[str]
-    inferred: Any  # the model with what inference found, also in subgraphs
+    inferred: Any  # the model with inferred shapes, also in subgraphs
 
 
 def infer(skeleton: Skeleton) -> Types:
-    """Throws ImportFailure, naming the tensor and its node, where a shape stays unknown or nothing has a size."""
+    """Infers the types of all tensors.
+
+    Throws ImportFailure with the tensor and its node if a shape stays unknown or a tensor has no size.
+    """
     import onnx
 
     work = onnx.ModelProto()
@@ -69,7 +72,7 @@ def _run_inference(label: str, model: Any) -> Any:
 
 
 def _known_types(model: Any) -> dict[str, tuple[int, list[int | str] | None]]:
-    """Element type and shape by name."""
+    """Returns element type and shape by name."""
     graph = model.graph
     found = {}
     for value in [*graph.input, *graph.value_info, *graph.output]:
@@ -85,7 +88,7 @@ def opset_of(model: Any) -> int:
 
 
 def _constants(graph: Any) -> dict[str, Any]:
-    """Values of small initialisers."""
+    """Returns the values of small initialisers."""
     from onnx import numpy_helper
 
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer
@@ -93,7 +96,7 @@ def _constants(graph: Any) -> dict[str, Any]:
 
 
 def _is_plain(element_type: int) -> bool:
-    """Whether numpy has this type itself."""
+    """Returns whether numpy has this type."""
     from onnx import TensorProto as T
 
     return element_type in (T.FLOAT, T.DOUBLE, T.FLOAT16, T.INT64, T.INT32, T.INT16, T.INT8, T.UINT64, T.UINT32,
@@ -102,7 +105,7 @@ def _is_plain(element_type: int) -> bool:
 
 def _fold(graph: Any, known: dict[str, tuple[int, list[int | str] | None]], values: dict[str, Any],
           opset: int) -> dict[str, Any]:
-    """The values of further nodes whose inputs are known. Shape and Size need no more than a shape."""
+    """Returns the values of further nodes whose inputs are known. Shape and Size need only a shape."""
     import numpy
 
     found: dict[str, Any] = {}
@@ -128,7 +131,7 @@ def _fold(graph: Any, known: dict[str, tuple[int, list[int | str] | None]], valu
 
 
 def _run(node: Any, inputs: dict[str, Any], opset: int) -> list[Any]:
-    """What a node gives for these inputs; nothing if the reference implementation cannot tell."""
+    """Returns the results of a node for these inputs; empty if the reference implementation cannot run it."""
     import numpy
     from onnx import TensorProto, helper
     from onnx.reference import ReferenceEvaluator
@@ -141,7 +144,7 @@ def _run(node: Any, inputs: dict[str, Any], opset: int) -> list[Any]:
                               opset_imports=[helper.make_opsetid("", opset)])
     try:
         results = ReferenceEvaluator(model).run(None, inputs)
-    except Exception:  # whatever it cannot run stays unknown; inference, or the error about it, says more
+    except Exception:  # a node that cannot run stays unknown; inference, or its error message, says more
         return []
     fit = all(isinstance(value, numpy.ndarray | numpy.generic) and numpy.size(value) <= MAX_KNOWN_ELEMENTS
               and numpy.asarray(value).dtype.kind in "biuf" for value in results)
@@ -149,7 +152,7 @@ def _run(node: Any, inputs: dict[str, Any], opset: int) -> list[Any]:
 
 
 def _put_in_place(graph: Any, found: dict[str, Any]) -> None:
-    """Makes initialisers of known values; what computed them goes."""
+    """Turns known values into initialisers and removes the nodes that computed them."""
     from onnx import numpy_helper
 
     kept = [node for node in graph.node if not any(name in found for name in node.output)]
@@ -160,7 +163,7 @@ def _put_in_place(graph: Any, found: dict[str, Any]) -> None:
 
 
 def _complete_next(model: Any, known: dict[str, tuple[int, list[int | str] | None]], bounded: set[str]) -> bool:
-    """Gives types to outputs of the first nodes that inference left open and that we have a rule for."""
+    """Sets the output types of the first nodes that inference left open and that have a rule here."""
     from onnx import helper
 
     done = False
@@ -191,7 +194,7 @@ def _complete_next(model: Any, known: dict[str, tuple[int, list[int | str] | Non
 
 
 def _tensors(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Each tensor that a node makes, and the node."""
+    """Yields each tensor that a node makes, and the node."""
     for node in graph.node:
         for name in node.output:
             if name:
@@ -199,7 +202,7 @@ def _tensors(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _read_tensors(graph: Any) -> set[str]:
-    """Names of the tensors that a node, a graph inside a node or the caller reads."""
+    """Returns the names of the tensors that a node, a graph inside a node or the caller reads."""
     from emplace.importers.onnx.subgraphs import captured
 
     found = {value.name for value in graph.output}
@@ -227,7 +230,7 @@ def _finish(skeleton: Skeleton, inferred: Any, known: dict[str, tuple[int, list[
         element_type, shape = known.get(name, (0, None))
         if not is_static(shape) or not element_type:
             if name not in wanted and name != node.output[0]:
-                continue  # a second output for nobody: a dropout's mask
+                continue  # an unused second output, such as a dropout's mask
             raise ImportFailure(f"{where} has no shape that is known without running the model"
                                 f"{_open(shape)}; give it with --shape {name}=SIZE,... if it has always the same")
         shapes[name], dtypes[name] = list(shape), dtype_name(element_type, where)

@@ -1,4 +1,4 @@
-"""Nodes with graphs inside: If, Loop, Scan, SequenceMap. Each stays one op; this is what can be said of its work."""
+"""Nodes with graphs inside (If, Loop, Scan, SequenceMap). Each stays one op; this file estimates its work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emplace.importers.work import OpView, Value
 
 @dataclasses.dataclass
 class Work:
-    """flops [FLOP] and moved [B] of a node with graphs inside; why: what the figures are, for people."""
+    """flops [FLOP] and moved [B] of a node with graphs inside; why: explains the figures to people."""
 
     flops: int
     moved: int
@@ -22,7 +22,7 @@ class Work:
 
 
 def bodies(node: Any) -> list[tuple[str, Any]]:
-    """(attribute, graph) of the graphs inside a node."""
+    """Returns (attribute, graph) of the graphs inside a node."""
     from onnx import AttributeProto
 
     found = [(a.name, a.g) for a in node.attribute if a.type == AttributeProto.GRAPH]
@@ -30,7 +30,7 @@ def bodies(node: Any) -> list[tuple[str, Any]]:
 
 
 def captured(node: Any) -> list[str]:
-    """Names of tensors from outside that the graphs inside read, in the order of their first use."""
+    """Returns the names of outer tensors that the graphs inside read, in the order of their first use."""
     found: dict[str, None] = {}
     for _, graph in bodies(node):
         own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
@@ -46,7 +46,7 @@ def captured(node: Any) -> list[str]:
 
 
 def weights(node: Any) -> Iterator[Any]:
-    """The initialisers of the graphs inside (TensorProto), those of inner ones too."""
+    """Yields the initialisers of the graphs inside (TensorProto), including those of nested graphs."""
     for _, graph in bodies(node):
         yield from graph.initializer
         for inner in graph.node:
@@ -54,10 +54,10 @@ def weights(node: Any) -> Iterator[Any]:
 
 
 def work(node: Any, outer: Mapping[str, Value], values: Mapping[str, Any]) -> Work:
-    """What a node does in one run.
+    """Returns the work of a node in one run.
 
-    node: after shape inference. outer: the tensors that it can see, by name. values: known elements by name.
-    If: the branch with the most FLOP. Loop, Scan: one round times the rounds, where these are known.
+    node: after shape inference. outer: the tensors that it can read, by name. values: known elements by name.
+    If: the branch with the most FLOP. Loop, Scan: one round times the number of rounds, if that is known.
     """
     figures = {name: _graph_work(graph, {**outer, **_fed(node, graph, outer)}) for name, graph in bodies(node)}
     unknown = sum(missing for _, _, missing in figures.values())
@@ -74,7 +74,7 @@ def work(node: Any, outer: Mapping[str, Value], values: Mapping[str, Any]) -> Wo
 
 
 def _rounds(node: Any, outer: Mapping[str, Value], values: Mapping[str, Any]) -> int | None:
-    """How often the graph inside runs; of a Loop with a condition the most."""
+    """Returns the number of runs of the graph inside; for a Loop with a condition the maximum."""
     if node.op_type == "Loop":
         limit = values.get(node.input[0]) if node.input[0] else None
         return None if limit is None else max(0, int(limit.reshape(-1)[0]))
@@ -88,7 +88,7 @@ def _rounds(node: Any, outer: Mapping[str, Value], values: Mapping[str, Any]) ->
 
 
 def _fed(node: Any, graph: Any, outer: Mapping[str, Value]) -> dict[str, Value]:
-    """What the inputs of the graph inside are, as far as they are those of the node."""
+    """Returns the inputs of the graph inside that come from the inputs of the node."""
     fed: dict[str, Value] = {}
     if node.op_type == "Loop":
         pairs = zip([value.name for value in graph.input[2:]], node.input[2:])
@@ -108,7 +108,7 @@ def _fed(node: Any, graph: Any, outer: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _graph_work(graph: Any, seen: Mapping[str, Value]) -> tuple[int, int, int]:
-    """(FLOP, bytes moved [B], nodes of unknown work) of one run of a graph."""
+    """Returns (FLOP, bytes moved [B], nodes of unknown work) of one run of a graph."""
     values = dict(seen)
     for tensor in graph.initializer:
         values[tensor.name] = _value(tensor.data_type, list(tensor.dims), graph.name)

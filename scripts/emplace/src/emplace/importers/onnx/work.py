@@ -1,6 +1,7 @@
 """Work of one ONNX node: floating-point operations [FLOP] and bytes moved [B], by the rules of ../work.py.
 
-Integer products of quantised nodes count as floating-point ones do; other integer work (shapes, indices) counts nothing.
+Integer products of quantised nodes count like floating-point products. Other integer work (shapes, indices) counts
+nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ..work import (PER_UPDATE, OpView, Rule, batch_norm, elementwise, fourier, 
                     per_output, pooling, reduction, same, variadic)
 from .work_of_products import PRODUCTS, QUANTIZED
 
-# Kinds that compute nothing in floating point: they move, choose or describe data. Random numbers are integer work.
+# Kinds without floating-point arithmetic: they move, choose or describe data. Random numbers are integer work.
 NO_FLOPS = frozenset("""
     parameter constant And ArrayFeatureExtractor BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast
     CastLike CategoryMapper CenterCropPad Compress Concat Constant ConstantOfShape DepthToSpace Dropout Expand
@@ -28,7 +29,10 @@ _WRITERS = frozenset("ConstantOfShape EyeLike RandomNormal RandomNormalLike Rand
 
 
 def is_view(node: OpView) -> bool:
-    """Whether output 0 is input 0 in the same memory: a reshape, a cast to the same type, dropout at inference."""
+    """Returns whether output 0 is input 0 in the same memory.
+
+    This holds for a reshape, a cast to the same type, and dropout at inference.
+    """
     if not node.has(0) or node.outputs[0] is None:
         return False
     if node.kind in VIEWS:
@@ -37,13 +41,13 @@ def is_view(node: OpView) -> bool:
         return node.inputs[0].num_bytes == node.outputs[0].num_bytes
     if node.kind in ("Cast", "CastLike"):
         return node.inputs[0].dtype == node.outputs[0].dtype
-    # Training mode is a constant input that is true; the mask, if wanted, makes it an op with work to do.
+    # In training mode (a constant input that is true), or if the mask is used, the op has work to do.
     return node.kind == "Dropout" and all(value is None for value in node.outputs[1:]) \
         and not (node.has(2) and node.inputs[2].elements_known != [False])
 
 
 def flops(node: OpView) -> int | None:
-    """Floating-point operations of one run [FLOP]; None: no rule is known."""
+    """Returns the floating-point operations of one run [FLOP]; None: no rule is known."""
     if node.kind == "Dropout" and not is_view(node):
         return 2 * node.output.elements  # compare and scale; random numbers are integer work
     if node.kind in NO_FLOPS:
@@ -57,7 +61,7 @@ def flops(node: OpView) -> int | None:
 
 
 def bytes_accessed(node: OpView) -> int | None:
-    """Bytes read and written by one run [B]; None: inputs plus outputs, the default."""
+    """Returns the bytes read and written by one run [B]; None: inputs plus outputs, the default."""
     if node.kind in _METADATA or is_view(node):
         return 0
     if node.kind in _WRITERS:
@@ -73,7 +77,7 @@ def bytes_accessed(node: OpView) -> int | None:
 
 
 def _resize(node: OpView) -> int:
-    """Linear: 2 products and a sum for each axis that changes size; cubic: 4 and 3; nearest: none."""
+    """Counts for each axis that changes size 2 products and a sum (linear), 4 and 3 (cubic), or nothing (nearest)."""
     mode = node.attributes.get("mode", "nearest")
     if mode == "nearest":
         return 0
@@ -83,7 +87,7 @@ def _resize(node: OpView) -> int:
 
 
 def _grid_sample(node: OpView) -> int:
-    """As Resize from 2 or 3 axes, and 2 for each coordinate's scaling."""
+    """Counts like a Resize of 2 or 3 axes, plus 2 for scaling each coordinate."""
     axes, mode = len(node.inputs[0].shape) - 2, node.attributes.get("mode", "linear")
     taps = 1 if mode == "nearest" else 4 if mode in ("cubic", "bicubic") else 2
     return node.output.elements * sum((2 * taps - 2) * taps ** axis for axis in range(axes)) \
@@ -91,7 +95,10 @@ def _grid_sample(node: OpView) -> int:
 
 
 def _roi_align(node: OpView) -> int:
-    """Bilinear samples, 4 products and 3 sums each, and the sum over them (adaptive: 2 x 2 of them)."""
+    """Counts bilinear samples (4 products and 3 sums each) and the sum over them.
+
+    If the number of samples is adaptive, 2 x 2 are assumed.
+    """
     samples = (node.attributes.get("sampling_ratio", 0) or 2) ** 2
     return 8 * samples * node.output.elements
 
@@ -104,7 +111,7 @@ def _dft(node: OpView) -> float:
 
 
 def _stft(node: OpView) -> float:
-    """A window's products and a transform for each frame."""
+    """Counts a window's products and a transform for each frame."""
     frames, bins = math.prod(node.output.shape[:2]), node.output.shape[2]
     length = max(2, bins if node.attributes.get("onesided", 1) == 0 else 2 * (bins - 1))
     return frames * (length + fourier(length, length))
@@ -117,7 +124,7 @@ def _update(kind: str, groups: int) -> Rule:
 
 
 def _scatter(node: OpView) -> int:
-    """Adds or compares the updates; else it only writes."""
+    """Counts one operation per added or compared update; otherwise nothing, since the op only writes."""
     return node.inputs[2].elements if node.attributes.get("reduction", "none") != "none" else 0
 
 
@@ -135,7 +142,7 @@ _RULES: dict[str, Rule] = {
     **same("RMSNormalization SimplifiedLayerNormalization", per_input(4)),  # square, sum, divide, scale
     **same("SkipSimplifiedLayerNormalization MeanVarianceNormalization", per_input(5)),
     "LpNormalization": per_input(3),
-    # Each word: three rows added, then a layer norm.
+    # For each word, three rows are added, then a layer norm.
     "EmbedLayerNormalization": lambda node: 9 * node.output.elements,
     "BatchNormalization": batch_norm("training_mode", False),
     "LRN": lambda node: (node.attributes["size"] + 5) * node.output.elements,
@@ -147,7 +154,7 @@ _RULES: dict[str, Rule] = {
     **same("Sum Max Min", variadic()), "Mean": variadic(1),
     **same("ReduceSum ReduceMax ReduceMin ReduceProd ArgMax ArgMin", reduction),
     **same("ReduceL1 ReduceSumSquare", lambda node: node.inputs[0].elements + reduction(node)),
-    **same("ReduceMean ReduceLogSum CumSum CumProd TopK", per_input(1)),  # TopK: one comparison, at least
+    **same("ReduceMean ReduceLogSum CumSum CumProd TopK", per_input(1)),  # TopK: at least one comparison
     "ReduceL2": per_input(2), "ReduceLogSumExp": per_input(4),
     **same("GlobalAveragePool GlobalMaxPool QLinearGlobalAveragePool MaxRoiPool Col2Im", per_input(1)),
     "GlobalLpPool": per_input(2),

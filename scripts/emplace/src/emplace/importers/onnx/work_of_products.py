@@ -1,6 +1,6 @@
 """FLOP of the ONNX nodes that multiply: convolutions, matrix products, recurrent cells, attention.
 
-Those that other frameworks have as well are in ../work.py.
+../work.py has the products that other frameworks share.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ _SOFTMAX = 5  # max, subtract, exp, sum, divide
 
 
 def _convolution(weight: int, bias: int, per_output: int = 0) -> Rule:
-    """Weight [filters, channels / groups, window...]: every output element takes channels / groups x window MACs.
+    """Returns the rule of a convolution: each output element takes channels / groups x window multiply-adds.
 
-    weight, bias: the places of these inputs. per_output: FLOP for each output element beside it.
+    The weight is [filters, channels / groups, window...]. weight, bias: the places of these inputs. per_output:
+    additional FLOP for each output element.
     """
     def flops(node: OpView) -> int:
         results = node.output.elements
@@ -24,12 +25,15 @@ def _convolution(weight: int, bias: int, per_output: int = 0) -> Rule:
 
 
 def _conv_transpose(node: OpView) -> int:
-    """Weight [channels, filters / groups, window...]: every input element is spread by filters / groups x window."""
+    """Counts a transposed convolution: each input element is spread to filters / groups x window elements.
+
+    The weight is [channels, filters / groups, window...].
+    """
     return macs(node.inputs[0].elements, node.inputs[1].shape[1:]) + node.has(2) * node.output.elements
 
 
 def _deform_conv(node: OpView) -> int:
-    """A convolution of bilinear samples (4 products, 3 sums) that one of the groups of offsets places."""
+    """Counts a convolution of bilinear samples (4 products, 3 sums), which one of the offset groups positions."""
     batch, channels = node.inputs[0].shape[:2]
     window = math.prod(node.inputs[1].shape[2:])
     samples = batch * channels * window * math.prod(node.output.shape[2:])
@@ -38,18 +42,21 @@ def _deform_conv(node: OpView) -> int:
 
 
 def _gemm(node: OpView) -> int:
-    """alpha A B + beta C: the product, and one addition for each element where there is a C."""
+    """Counts alpha A B + beta C: the product, and one addition per element if there is a C."""
     return matmul(node) + node.has(2) * node.output.elements
 
 
 def _matmul_nbits(node: OpView) -> int:
-    """A [.., K] x B [N, K / block, ..]: the product, and scaling each of the K N weights back."""
+    """Counts A [.., K] x B [N, K / block, ..]: the product, and dequantising each of the K N weights."""
     columns, inner = node.attributes["N"], node.attributes["K"]
     return 2 * node.inputs[0].elements * columns + 2 * inner * columns
 
 
 def _einsum(node: OpView) -> int:
-    """As one loop over all indices: n operands take n - 1 products and, where an index is summed, one sum."""
+    """Counts one loop over all indices.
+
+    n operands take n - 1 products and, if an index is summed, one sum.
+    """
     left, arrow, right = node.attributes["equation"].replace(" ", "").partition("->")
     sizes = einsum_sizes(node)
     if not arrow:
@@ -59,9 +66,10 @@ def _einsum(node: OpView) -> int:
 
 
 def _recurrent(gates: int, pointwise: int) -> Rule:
-    """X [steps, batch, width], W [directions, gates H, width], R [directions, gates H, H], W and R maybe transposed.
+    """Returns the rule of a recurrent cell.
 
-    pointwise: FLOP for each of a cell's H units and step, without the two biases of each gate.
+    X [steps, batch, width], W [directions, gates H, width], R [directions, gates H, H]; W and R may be transposed.
+    pointwise: FLOP for each of a cell's H units and each step, without the two biases of each gate.
     """
     def flops(node: OpView) -> int:
         rows = math.prod(node.inputs[0].shape[:2])  # steps x batch
@@ -72,13 +80,19 @@ def _recurrent(gates: int, pointwise: int) -> Rule:
 
 
 def _heads(batch: int, heads: int, queries: int, keys: int, width: int, value_width: int, has_mask: bool) -> int:
-    """Scores, their scaling, mask and softmax, and the weighted sum of the values. Masked products count too."""
+    """Counts scores, their scaling, mask and softmax, and the weighted sum of the values.
+
+    Masked products also count.
+    """
     pairs = batch * heads * queries * keys
     return pairs * (2 * width + 1 + has_mask + _SOFTMAX + 2 * value_width)
 
 
 def _attention(node: OpView) -> int:
-    """ONNX's: Q, K, V [batch, heads, length, width] or [batch, length, heads x width], with a past in inputs 4, 5."""
+    """Counts ONNX's Attention.
+
+    Q, K, V [batch, heads, length, width] or [batch, length, heads x width], with a past in inputs 4, 5.
+    """
     q, k, v = (node.inputs[i].shape for i in range(3))
     if len(q) == 3:
         heads, kv_heads = node.attributes["q_num_heads"], node.attributes["kv_num_heads"]
@@ -93,7 +107,10 @@ def _attention(node: OpView) -> int:
 
 
 def _multi_head_attention(node: OpView) -> int:
-    """com.microsoft: query, key, value [batch, length, heads x width]; a past in input 6; or packed in the query."""
+    """Counts com.microsoft's MultiHeadAttention.
+
+    Query, key, value [batch, length, heads x width], or packed in the query; a past in input 6.
+    """
     query, heads = node.inputs[0].shape, node.attributes["num_heads"]
     batch, queries = query[:2]
     output = node.output.shape
@@ -111,7 +128,10 @@ def _multi_head_attention(node: OpView) -> int:
 
 
 def _packed_attention(node: OpView) -> int:
-    """com.microsoft's Attention: input [batch, length, in], weights [in, q + k + v widths], bias, mask, past."""
+    """Counts com.microsoft's Attention.
+
+    Input [batch, length, in], weights [in, q + k + v widths], bias, mask, past.
+    """
     batch, queries, _ = node.inputs[0].shape
     inner, columns = node.inputs[1].shape
     heads, value_width = node.attributes["num_heads"], node.output.shape[-1]
@@ -122,7 +142,7 @@ def _packed_attention(node: OpView) -> int:
 
 
 def _grouped_attention(node: OpView) -> int:
-    """com.microsoft's GroupQueryAttention: past keys [batch, kv heads, length, width] in input 3."""
+    """Counts com.microsoft's GroupQueryAttention: past keys [batch, kv heads, length, width] in input 3."""
     batch, queries, columns = node.inputs[0].shape
     heads, kv_heads = node.attributes["num_heads"], node.attributes["kv_num_heads"]
     width = columns // heads if node.has(1) else columns // (heads + 2 * kv_heads)
@@ -135,7 +155,7 @@ def _grouped_attention(node: OpView) -> int:
 
 
 def _linear_model(node: OpView) -> int:
-    """ai.onnx.ml: X [rows, features] by as many columns of coefficients as there are."""
+    """Counts ai.onnx.ml's linear models: X [rows, features] times the columns of coefficients."""
     return 2 * node.inputs[0].shape[0] * len(node.attributes.get("coefficients", ()))
 
 
@@ -157,6 +177,6 @@ PRODUCTS: dict[str, Rule] = {
     "Attention": lambda node: _packed_attention(node) if node.attributes.get("num_heads") else _attention(node),
     "LinearClassifier": _linear_model, "LinearRegressor": _linear_model,
 }
-# Kinds whose integer arithmetic is the network's own work, not that of shapes.
+# Kinds whose integer arithmetic is the network's own work, not the work of computing shapes.
 QUANTIZED = frozenset("""ConvInteger QLinearConv QGemm MatMulInteger QLinearMatMul QLinearAdd QLinearMul QLinearSigmoid
     QLinearLeakyRelu QLinearSoftmax QLinearAveragePool QLinearGlobalAveragePool""".split())

@@ -1,7 +1,7 @@
 """PipeDream profiles (graph.txt): `emplace import --from pipedream graph.txt --device-kind NAME`.
 
-Every layer has a forward op, a backward op that is not free or not needless, its parameters and
-their update, all on one device. Times [ms] of the profile become `cost_ns` of the device kind.
+Every layer has a forward op, its parameters and their update, all on one device. A layer also has a backward op there
+if that op takes time or a gradient passes through it. Times [ms] of the profile become `cost_ns` of the device kind.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
-    """The training step of a profile. Throws ImportFailure with the line that is wrong."""
+    """Returns the training step of a profile. Throws ImportFailure with the line that is wrong."""
     if not model:
         raise ImportFailure("name a MODEL: the graph.txt of a PipeDream profile")
     if not options.device_kind:
@@ -41,7 +41,7 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
 
 
 def import_pipedream(text: str, device_kind: str, *, name: str = "graph", path: str = "profile") -> Imported:
-    """A profile's text; `path` stands in messages. Throws ImportFailure."""
+    """Imports a profile's text. `path` appears in messages. Throws ImportFailure."""
     nodes = in_order(parse(text, path), path)
     source = {"framework": "pipedream", "exporter": EXPORTER, "model": name, "device_kind": device_kind}
     graph = graph_file.GraphBuilder(name, source)
@@ -49,7 +49,7 @@ def import_pipedream(text: str, device_kind: str, *, name: str = "graph", path: 
 
 
 def _name(path: str) -> str:
-    """Profiles are all called graph.txt; their folder says of what."""
+    """Returns the graph's name: of the folder, since all profiles are called graph.txt."""
     stem = pathlib.Path(path).stem
     folder = os.path.basename(os.path.dirname(os.path.abspath(path)))
     return folder if stem == "graph" and folder else stem
@@ -62,9 +62,9 @@ class _Builder:
         self.results: dict[str, list[int]] = {}    # of a node's forward op
         self.weights: dict[str, int] = {}
         self.weight_gradients: dict[str, int] = {}
-        self.gradients: dict[int, list[int]] = {}  # of a result, by the readers' backward ops
-        self.trained: set[str] = set()             # parameters in it or before it
-        self.backward: set[str] = set()            # has a backward op
+        self.gradients: dict[int, list[int]] = {}  # result -> gradients from the backward ops of its readers
+        self.trained: set[str] = set()             # names of the nodes with parameters in them or before them
+        self.backward: set[str] = set()            # names of the nodes with a backward op
 
     def run(self) -> Imported:
         for node in self.nodes:
@@ -104,7 +104,11 @@ class _Builder:
                       cost_ns=self._cost(node.forward_ms), attributes=_attributes(node))
 
     def _backward(self, node: Node) -> None:
-        """Reads what forward read and made and the gradients of its results; gives those of what it read."""
+        """Adds the backward op of a node.
+
+        It reads the inputs and results of the forward op and the gradients of the results. It writes the gradients of
+        the inputs.
+        """
         name = f"{node.name}/{node.kind}/backward"
         read = self._read(node)
         received = [gradient for result in self.results[node.name] for gradient in self.gradients.get(result, [])]
@@ -133,13 +137,13 @@ class _Builder:
                       flops=2 * (node.parameters // 4), colocate=node.name, cost_ns=self._cost(0))
 
     def _read(self, node: Node) -> list[int]:
-        """The results that a node reads: of an item access the one item, else all of its inputs."""
+        """Returns the results that a node reads: for an item access the one item, else all of its inputs."""
         if node.item is not None and len(node.inputs) == 1 and node.item < len(self.results[node.inputs[0]]) > 1:
             return [self.results[node.inputs[0]][node.item]]
         return [result for before in node.inputs for result in self.results[before]]
 
     def _alias(self, node: Node, inputs: list[int]) -> int | None:
-        """What the result shares its memory with: of a view, an item, a layer in place."""
+        """Returns the tensor whose memory the result shares: for a view, an item access, a layer in place."""
         in_place = "inplace" in node.text and "inplace=False" not in node.text
         if len(node.activations) != 1 or not (in_place or node.item is not None or node.kind == "View"):
             return None
@@ -174,7 +178,7 @@ def _numbered(name: str, sizes: list[int]) -> list[tuple[str, int]]:
 
 
 def _shape(num_bytes: int) -> tuple[list[int], str]:
-    """Parameters are f32, as the profiler multiplies their number by four; else bytes."""
+    """Parameters are f32, since the profiler multiplies their number by four; other tensors are bytes."""
     return ([num_bytes // 4], "f32") if num_bytes % 4 == 0 else ([num_bytes], "u8")
 
 

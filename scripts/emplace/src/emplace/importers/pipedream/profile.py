@@ -15,7 +15,7 @@ _ITEM = re.compile(r"__getitem__\((\d+)\)")
 
 @dataclasses.dataclass
 class Node:
-    """A layer. Times in [ms]; sizes in [B], `activations` one for each of its results."""
+    """A layer. Times in [ms]; sizes in [B], one entry of `activations` for each of its results."""
 
     name: str
     text: str
@@ -38,13 +38,16 @@ class Node:
 
     @property
     def item(self) -> int | None:
-        """Which result of its input an item access takes; None of other nodes."""
+        """Returns the index of the input's result that an item access takes; None for other nodes."""
         match = _ITEM.fullmatch(self.text)
         return int(match[1]) if match else None
 
 
 def parse(text: str, path: str) -> dict[str, Node]:
-    """The nodes of a profile by name, in the order of the file. Throws ImportFailure with the line."""
+    """Returns the nodes of a profile by name, in the order of the file.
+
+    Throws ImportFailure with the line that is wrong.
+    """
     nodes: dict[str, Node] = {}
     edges: list[tuple[str, str, int]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -68,14 +71,17 @@ def parse(text: str, path: str) -> dict[str, Node]:
         for name in (before, after):
             if name not in nodes:
                 raise ImportFailure(f"{path}:{number}: the edge names {name!r}, but there is no such node")
-        if before not in nodes[after].inputs:  # a layer that reads the same result twice
+        if before not in nodes[after].inputs:  # a layer may read the same result twice
             nodes[after].inputs.append(before)
             nodes[before].readers.append(after)
     return nodes
 
 
 def in_order(nodes: dict[str, Node], path: str) -> list[Node]:
-    """The nodes, each behind its inputs, else as in the file. Throws ImportFailure if edges make a circle."""
+    """Returns the nodes, each after its inputs, otherwise in the order of the file.
+
+    Throws ImportFailure if edges form a cycle.
+    """
     state: dict[str, int] = {}  # 1: its inputs are being listed, 2: listed
     order: list[Node] = []
     for start in nodes:

@@ -1,11 +1,11 @@
 """TensorFlow graphs: `emplace import --from tensorflow MODEL`; a whole training step, op by op.
 
-    request       the options, and from them the step that is meant
-    train_step    a forward pass completed to a step, or the step in a GraphDef
+    request       the options, and the training step that they request
+    train_step    completes a forward pass to a step, or finds the step in a GraphDef
     convert       the step as an emplace graph
     work          FLOPs and bytes of one op
-    kernels       which kinds have no GPU kernel
-    models        the networks of the menu
+    kernels       the kinds of ops without a GPU kernel
+    models        the built-in networks
     user_code     functions of the user's own files
 """
 
@@ -22,11 +22,14 @@ EXTRA = "tensorflow"
 
 
 class ModelError(ImportFailure):
-    """The user's model cannot be imported; the message says why and what to change."""
+    """The user's model cannot be imported; the message gives the reason and the remedy."""
 
 
 def load_tensorflow() -> Any:
-    """TensorFlow, quiet and on the CPU: graphs are built here, never run. Throws ImportFailure."""
+    """Returns TensorFlow, quiet and on the CPU: graphs are built here, never run.
+
+    Throws ImportFailure.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -42,7 +45,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
-    """The training step that `model` names (see --help). Throws ImportFailure."""
+    """Returns the training step named by `model` (see --help). Throws ImportFailure."""
     from . import request
     if model is not None and request.is_graph_file(model):
         return request.restricted(model, options)
@@ -52,9 +55,9 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
 
 def import_tensorflow(graph: Any, loss: str, train_op: str, *, name: str = "graph",
                       kernels: str = "today") -> Imported:
-    """A whole TensorFlow 1 training step in a `tf.Graph`; `loss`, `train_op`: names of its ops.
+    """Imports a whole TensorFlow 1 training step in a `tf.Graph`; `loss`, `train_op`: names of its ops.
 
-    Shapes must be fixed. Throws ImportFailure if the graph has no such ops, or cannot be placed.
+    Shapes must be fixed. Throws ImportFailure if the graph lacks these ops, or cannot be placed.
     """
     load_tensorflow()
     from . import train_step
@@ -63,7 +66,7 @@ def import_tensorflow(graph: Any, loss: str, train_op: str, *, name: str = "grap
 
 
 def unknown_work(unknown: dict[str, list[int]]) -> list[Dropped]:
-    """What `convert` says of kinds without a FLOP formula, for people."""
+    """Returns notes for people about the kinds for which `convert` has no FLOP formula."""
     return [Dropped(f"FLOPs of {kind}", count, f"no formula is known: costs count its {moved / 1e6:,.3f} MB alone")
             for kind, (count, moved) in sorted(unknown.items())]
 
@@ -82,7 +85,7 @@ def _imported(name: str, provenance: dict[str, Any], step: Any, kernels: str) ->
 
 
 def __getattr__(name: str) -> Any:
-    """EPILOG, which lists the networks: made when it is asked for."""
+    """Returns EPILOG, which lists the networks and is made on request."""
     if name == "EPILOG":
         from . import request
         return request.epilog()

@@ -1,6 +1,6 @@
-"""A TensorFlow training step as an emplace graph: op by op, in the order the graph was made.
+"""A TensorFlow training step as an emplace graph: op by op, in the order of the TensorFlow graph.
 
-What changes on the way, and nothing else:
+The conversion changes only the following:
 
 - Ops that the step does not need are left out, as a session leaves them out.
 - Placeholders become graph inputs. Constants become ops of kind `constant` with a `buffer` tensor.
@@ -8,10 +8,11 @@ What changes on the way, and nothing else:
   (`Identity`, `ReadVariableOp`) gives an alias; writing it gives an alias of role `output`.
 - Values that kernels need and that TensorFlow passes as constant inputs (axes, paddings, slice
   bounds) are copied into the attributes.
-- Co-location: ops tied by a `_class` attribute or by a reference to the same variable, which
-  TensorFlow's placer keeps together too. A gradient op's forward op is an attribute, `forward_op`.
-- Sums of gradients (`AddN`) are listed right behind the last op they wait for, not where they were
-  made: a session runs them then, and the sums of `--aggregation tree` save memory only then.
+- Co-location: ops are tied by a `_class` attribute or by a reference to the same variable, like in
+  TensorFlow's placer. The attribute `forward_op` of a gradient op names its forward op.
+- Sums of gradients (`AddN`) are listed directly after the last op they wait for, not at the place of
+  their creation. A session runs them at that time, and only then do the sums of `--aggregation tree`
+  save memory.
 - Sizes that depend on the data (`Unique`) are replaced by their upper bounds, marked
   `shape_is_bound`.
 """
@@ -37,7 +38,7 @@ _DTYPES = {tf.float64: "f64", tf.float32: "f32", tf.float16: "f16", tf.bfloat16:
            tf.int64: "i64", tf.int32: "i32", tf.int16: "i16", tf.int8: "i8", tf.uint64: "u64",
            tf.uint32: "u32", tf.uint16: "u16", tf.uint8: "u8", tf.bool: "bool",
            tf.complex64: "c64", tf.complex128: "c128"}
-# Attributes that kernels need; the value is the default, which is not stored.
+# Attributes that kernels need. The value is the default, which is not stored.
 _ATTRIBUTES: dict[str, Any] = {
     "strides": None, "padding": None, "ksize": None, "data_format": None, "axis": None,
     "epsilon": None, "dilations": [1, 1, 1, 1], "explicit_paddings": [], "transpose_a": False,
@@ -76,12 +77,12 @@ class _Converter:
         self.values: dict[str, tuple[int, Value]] = {}  # by TensorFlow's tensor name
         self.bounds: set[str] = set()                   # tensors whose shape is an upper bound
         self.op_ids: dict[str, int] = {}
-        self.gradients: set[str] = set()  # gradient ops, and what is computed of them
+        self.gradients: set[str] = set()  # gradient ops, and ops computed from them
         self.unknown: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0])
 
     def run(self) -> dict[str, list[int]]:
         groups = self._colocation_groups()
-        for op in self.operations:  # before what a loop keeps is found to have no size
+        for op in self.operations:  # first, because values inside a loop have no size and would fail below
             if op.type in _CONTROL_FLOW:
                 raise ModelError(f"op {op.name!r} is a {op.type}: functions, loops and conditions "
                                  f"cannot be placed op by op; unroll the loop in Python (the recurrent "
@@ -96,7 +97,7 @@ class _Converter:
         return dict(self.unknown)
 
     def _phase(self, op: tf.Operation) -> str:
-        """As made, except that what only updates state (moving averages) is `update`."""
+        """Returns the stage that made the op; ops that only update state (moving averages) are `update`."""
         stage = self.step.stage_of(op)
         return "update" if stage == "forward" and op.name not in self.forward else stage
 
@@ -121,7 +122,7 @@ class _Converter:
         role = "output" if writes_state else "activation"
         aliases = [tensor for tensor, _ in inputs] if op.type in VIEWS else [inputs[0][0]] if writes_state else []
         outputs = self._add_values(op, role, aliases[:1] if op.type != "IdentityN" else aliases)
-        if writes_state and not op.outputs:  # writing through a resource handle has no output
+        if writes_state and not op.outputs:  # a write through a resource handle has no output
             variable = inputs[0]
             dtype = self.builder.tensors[variable[0]].dtype
             outputs = [self.builder.tensor(op.name, variable[1].shape, dtype, role="output",
@@ -155,11 +156,11 @@ class _Converter:
             device_kinds=["cpu"] if op.type in CPU_ONLY["today"] else None, attributes=attributes)
 
     def _registered_flops(self, op: tf.Operation) -> int | None:
-        """The figure of TensorFlow's own profiler [FLOP], for kinds that `work` does not know."""
+        """Returns the figure of TensorFlow's own profiler [FLOP], for kinds that `work` does not know."""
         from tensorflow.python.framework import ops
         try:
             value = ops.get_stats_for_node_def(self.step.graph, op.node_def, "flops").value
-        except ValueError:  # only some layouts are known there
+        except ValueError:  # the profiler knows only some layouts
             return None
         return None if value is None else int(value)
 
@@ -194,7 +195,7 @@ class _Converter:
         return ids
 
     def _static_shape(self, op: tf.Operation, index: int) -> list[int]:
-        """The inferred shape, or an upper bound where it depends on the data."""
+        """Returns the inferred shape, or an upper bound if it depends on the data."""
         output = op.outputs[index]
         shape = output.shape.as_list() if output.shape.rank is not None else None
         if shape is not None and None not in shape:
@@ -209,17 +210,17 @@ class _Converter:
 
     def _bound(self, op: tf.Operation, index: int) -> list[int] | None:
         inputs = [list(self.values[value.name][1].shape) for value in op.inputs]
-        if op.type.startswith("FusedBatchNorm"):  # reserve_space_3: empty but for one cuDNN mode
+        if op.type.startswith("FusedBatchNorm"):  # reserve_space_3: empty except in one cuDNN mode
             return [0]
         if op.type in ("Unique", "UniqueV2") or op.type in VIEWS:
             return inputs[index if op.type == "IdentityN" else 0]
         if op.type == "BroadcastGradientArgs":  # at most all axes
             return [max(shape[0] for shape in inputs)]
-        if op.type in ("Sum", "Mean", "Max", "Prod"):  # over axes that are not known: at most none
+        if op.type in ("Sum", "Mean", "Max", "Prod"):  # over unknown axes: at worst over none
             return inputs[0]
-        if op.type == "UnsortedSegmentSum":  # at most one segment a row
+        if op.type == "UnsortedSegmentSum":  # at most one segment per row
             return [inputs[0][0], *inputs[0][len(inputs[1]):]]
-        if op.type in ("GatherV2", "ResourceGather"):  # along axis 0, as embedding tables are read
+        if op.type in ("GatherV2", "ResourceGather"):  # along axis 0, like reads of embedding tables
             return [*inputs[1], *inputs[0][1:]]
         if op.type == "ConcatV2" and len({tuple(shape[1:]) for shape in inputs[:-1]}) == 1:
             return [sum(shape[0] for shape in inputs[:-1]), *inputs[0][1:]]
@@ -244,9 +245,9 @@ class _Converter:
         return attributes
 
     def _colocation_groups(self) -> dict[str, str]:
-        """Op name -> label, for ops that share their device with at least one other.
+        """Returns op name -> label, for ops that share their device with at least one other op.
 
-        The label is the name of the group's first op, for a variable's group the variable.
+        The label is the name of the group's first op; for a variable's group it is the variable.
         """
         parent: dict[str, str] = {}
 
@@ -280,7 +281,7 @@ class _Converter:
 
 
 def _sums_early(operations: list[tf.Operation]) -> list[tf.Operation]:
-    """The same ops in the same order, but every AddN right behind the last op it waits for."""
+    """Returns the ops in the same order, except that every AddN directly follows the last op it waits for."""
     ready = {}  # op name -> sort key: (index of the op it follows, number of sums in between)
     for index, op in enumerate(operations):
         ready[op.name] = (index, 0)
@@ -296,7 +297,7 @@ _ELEMENTWISE = frozenset("""AddV2 Add Sub Mul RealDiv Maximum Minimum Neg Square
 
 
 def _class_labels(op: tf.Operation) -> Iterable[str]:
-    """Names in the op's `_class` attribute, ["loc:@name", ...]."""
+    """Yields the names in the op's `_class` attribute, ["loc:@name", ...]."""
     if "_class" not in op.node_def.attr:
         return []
     prefix = "loc:@"

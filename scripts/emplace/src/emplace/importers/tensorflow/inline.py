@@ -1,4 +1,4 @@
-"""Function calls and conditions of a GraphDef replaced by what they run, so that each op stands alone."""
+"""Replaces function calls and conditions of a GraphDef by the ops they run, so that each op stands alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 _CONDITIONS = ("If", "StatelessIf", "Case", "StatelessCase")
 INLINED = ("PartitionedCall", "StatefulPartitionedCall", *_CONDITIONS)
-TAKEN = "{0}/result_{1}:0"  # the name of result {1} of what was {0}
+TAKEN = "{0}/result_{1}:0"  # the name of result {1} of the inlined node {0}
 
 
 def inline_calls(definition: Any) -> tuple[Any, list[str]]:
-    """(a GraphDef without function calls and conditions, names of the conditions).
+    """Returns (a GraphDef without function calls and conditions, names of the conditions).
 
-    definition: a GraphDef with its function library, which is not changed. The ops of a call `c` are
-    named `c/OP`, its results are `Identity` ops. What waits for a call waits for all that the
-    function promises to run; what starts in it waits for what the call waits for. Of a condition
-    the branch with the most ops is taken, which also waits for the condition. Loops (`While`) stay.
+    definition: a GraphDef with its function library, which is not changed. The ops of a call `c` are named `c/OP`; its
+    results are `Identity` ops. An op that waits for a call waits for all ops that the function must run. The first ops
+    of the call wait for everything that the call waits for. A condition is replaced by its branch with the most ops,
+    which also waits for the condition. Loops (`While`) stay.
     """
     import tensorflow as tf
 
@@ -25,7 +25,7 @@ def inline_calls(definition: Any) -> tuple[Any, list[str]]:
     functions = {function.signature.name: function for function in definition.library.function}
     renamed: dict[str, str] = {}  # "call:1" -> "call/result_1"; "^call" -> "^call/finished"
     conditions: list[str] = []
-    with tf.Graph().as_default():  # knows the functions that functions call
+    with tf.Graph().as_default():  # has the functions that other functions call
         tf.compat.v1.import_graph_def(tf.compat.v1.GraphDef(library=definition.library), name="")
         for node in definition.node:
             _add(result, node, functions, renamed, conditions)
@@ -60,7 +60,7 @@ def _add(result: Any, node: Any, functions: dict[str, Any], renamed: dict[str, s
         renamed[f"{node.name}/{argument.name}"] = value
 
     def inside(name: str) -> str:
-        """A name of the function as one of the graph."""
+        """Returns the name in the graph for a name in the function."""
         control = name.startswith("^")
         base, _, index = name.lstrip("^").partition(":")
         full = f"{node.name}/{base}" + (f":{index}" if index and index != "0" else "")
@@ -74,7 +74,7 @@ def _add(result: Any, node: Any, functions: dict[str, Any], renamed: dict[str, s
         copy.name = f"{node.name}/{inner.name}"
         del copy.input[:]
         copy.input.extend(inside(name) for name in inner.input if name.lstrip("^") not in given
-                          or not name.startswith("^"))  # an argument is there already
+                          or not name.startswith("^"))  # unless it is an argument, which needs no wait
         if waits and not any(name.split(":")[0] not in given for name in inner.input):
             copy.input.append("^" + started)
         for key in ("_class",):
@@ -96,7 +96,7 @@ def _add(result: Any, node: Any, functions: dict[str, Any], renamed: dict[str, s
 
 
 def _function(node: Any, functions: dict[str, Any]) -> str:
-    """The function that a node runs; of the branches of a condition the one with the most ops."""
+    """Returns the function that a node runs; for a condition the branch with the most ops."""
     def ops(name: str) -> int:
         return sum(1 + sum(ops(each.name) for value in inner.attr.values()
                            for each in (value.func, *value.list.func) if each.name in functions)
@@ -112,10 +112,10 @@ def _function(node: Any, functions: dict[str, Any]) -> str:
 
 
 def _resolve(name: str, renamed: dict[str, str]) -> str:
-    """The name that an input has after all calls are gone."""
+    """Returns the name of an input after all calls are gone."""
     name = name.removesuffix(":0")
     while name in renamed:
         name = renamed[name].removesuffix(":0")
-    if name.startswith("^") and name[1:] in renamed:  # waits for a value that a call was given
+    if name.startswith("^") and name[1:] in renamed:  # waits for a value that was passed to a call
         return "^" + _resolve(name[1:], renamed).split(":")[0]
     return name

@@ -1,4 +1,4 @@
-"""What is asked of the importer: its options, and the training step that they mean."""
+"""The importer's options, and the training step that they request."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ OWN_DEFAULTS = {"batch": 32, "optimizer": "momentum", "clip": None, "aggregation
 
 
 def epilog() -> str:
-    """The end of --help: what MODEL may be, the networks among it."""
+    """Returns the end of --help: the possible values of MODEL, including the networks."""
     lines: list[str] = []
     for model in MODELS:
         options = " ".join(f"--{key}" if value is True else f"--{key} {value}"
@@ -104,7 +104,7 @@ def find_model(name: str) -> Model:
 
 
 def resolve_options(options: argparse.Namespace, name: str, defaults: dict[str, Any]) -> dict[str, Any]:
-    """The defaults with what the user gave; refuses options that do not apply."""
+    """Returns the defaults, replaced by the user's options; refuses options that do not apply."""
     resolved = dict(defaults)
     for key in (*OPTIONS, *CHOICES, "aux"):
         value = getattr(options, key)
@@ -124,7 +124,7 @@ def resolve_options(options: argparse.Namespace, name: str, defaults: dict[str, 
 
 
 def build_step(model: str | None, options: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
-    """Returns (name, provenance, TrainStep) of what the user asks for. Throws ImportFailure."""
+    """Returns (name, provenance, TrainStep) of the requested step. Throws ImportFailure."""
     if not model:
         raise ImportFailure("name a MODEL: a network, FILE.py, FILE.pb or FILE.pbtxt (see --from tensorflow --help)")
     if model.endswith((".pb", ".pbtxt")):
@@ -187,7 +187,7 @@ def _graph_def_step(path: str, options: argparse.Namespace) -> tuple[str, dict[s
 
 
 def restricted(path: str, options: argparse.Namespace) -> Imported:
-    """Another year's kernels for a graph that was made before; TensorFlow is not needed."""
+    """Applies another year's kernels to an existing graph; TensorFlow is not needed."""
     resolve_options(options, "an emplace graph", {})
     if options.kernels == "today" or getattr(options, "output", path) is None:
         raise ImportFailure(f"{path}: is an emplace graph; it needs --kernels of another year and -o FILE")

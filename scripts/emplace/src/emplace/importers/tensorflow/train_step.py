@@ -1,7 +1,7 @@
-"""Completing a forward pass to a training step: gradients, clipping, optimiser, op by op.
+"""Completes a forward pass to a training step: gradients, clipping, optimiser, op by op.
 
-The ops are TensorFlow's own (`tf.compat.v1` gradients and optimisers in graph mode). Which stage
-made an op is known from the number of ops the graph had when each stage ended.
+The ops are TensorFlow's own (`tf.compat.v1` gradients and optimisers in graph mode). The stage that made an op
+follows from the number of ops in the graph at the end of each stage.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ AGGREGATIONS = {"add_n": tf1.AggregationMethod.ADD_N,
 class TrainStep:
     """A whole step in `graph`: running `fetches` runs all of it.
 
-    outputs: what the step is for: the loss; of an inference the results.
-    stage_of(op): "forward", "backward" or "update", by where the op was made.
+    outputs: the purpose of the step: the loss, or for an inference the results.
+    stage_of(op): "forward", "backward" or "update", by the stage that made the op.
     slots: names of optimiser variables; parameters: names of trainable ones. together: variables
-    that share their device with another one, by name, where no op says so.
+    that share their device with another one, by name, if no op says so.
     """
 
     graph: tf.Graph
@@ -103,11 +103,11 @@ _VARIABLE_KINDS = ("VariableV2", "Variable", "VarHandleOp")
 
 
 def from_graph_def(graph: tf.Graph, loss_name: str, train_name: str) -> TrainStep:
-    """The training step in an imported v1 GraphDef, its stages recovered from names and edges.
+    """Returns the training step in an imported v1 GraphDef; its stages are recovered from names and edges.
 
     backward: ops inside a name scope `gradients`. update: other ops that the loss does not need.
-    Variables that the loss needs and the step writes are parameters; variables that an Apply* op
-    reads besides, or that are named like an optimiser's, are its state; the others are buffers.
+    Variables that the loss needs and the step writes are parameters. Other variables that an Apply* op
+    reads, or that are named like an optimiser's, are its state. The rest are buffers.
     """
     def find(name: str, what: str) -> tf.Operation:
         try:
@@ -141,7 +141,7 @@ def from_graph_def(graph: tf.Graph, loss_name: str, train_name: str) -> TrainSte
 
 
 def ancestors(fetches: list[tf.Operation]) -> list[tf.Operation]:
-    """All ops that `fetches` need, themselves included: what a session would run."""
+    """Returns all ops that `fetches` need, themselves included, as a session would run them."""
     seen: dict[str, tf.Operation] = {}
     waiting = list(fetches)
     while waiting:

@@ -1,4 +1,4 @@
-"""A function of the user's own Python file: found, called, and its failures told in one sentence."""
+"""Finds and calls a function of the user's own Python file; reports its failures in one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from .. import ImportFailure
 
 
 def split(model: str, function: str | None, default: str) -> tuple[str, str]:
-    """(file, function) of `FILE.py:NAME`, or of `FILE.py` and --function. Throws ImportFailure."""
+    """Returns (file, function) of `FILE.py:NAME`, or of `FILE.py` and --function.
+
+    Throws ImportFailure.
+    """
     path, colon, name = model.rpartition(":")
     if not colon or not path.endswith(".py"):
         return model, function or default
@@ -22,7 +25,7 @@ def split(model: str, function: str | None, default: str) -> tuple[str, str]:
 
 
 def load_function(path: str, name: str) -> Callable[..., Any]:
-    """The function `name` of the Python file `path`; its folder can be imported from.
+    """Returns the function `name` of the Python file `path`; the file can import from its own folder.
 
     Throws ImportFailure: no file, a file that does not run, no such function.
     """
@@ -42,13 +45,13 @@ def load_function(path: str, name: str) -> Callable[..., Any]:
 
 
 def call(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the user's function returns. Throws ImportFailure with the user's line if it fails."""
+    """Returns the result of the user's function. Throws ImportFailure with the user's line if it fails."""
     name = getattr(function, "__name__", "the function")
     return _guarded(path, f"{name}()", lambda: function(*arguments))
 
 
 def _guarded(path: str, what: str, action: Callable[[], Any]) -> Any:
-    """action(); an exception of the user's code becomes one sentence with the line of it."""
+    """Runs action(); an exception of the user's code becomes one sentence with its line."""
     try:
         return action()
     except ImportFailure:

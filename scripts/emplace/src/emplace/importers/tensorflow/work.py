@@ -1,6 +1,6 @@
 """Work of one TensorFlow op: floating-point operations [FLOP] and bytes moved [B].
 
-Counted by the rules of ../work.py, as `tf.compat.v1.profiler` counts; where it knows a kind, the tests compare with it.
+The rules are those of ../work.py. They count like `tf.compat.v1.profiler`; the tests compare the kinds it knows.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 from ..work import (PER_UPDATE, OpView, Rule, batch_norm, einsum_sizes, elementwise, gathered_bytes, macs, matmul,
                     per_input, pooling, reduction, same, variadic)
 
-# Kinds that compute nothing in floating point: they move, choose or describe data. Random numbers
-# are integer work.
+# Kinds without floating-point arithmetic: they move, choose or describe data. Random numbers are
+# integer work.
 NO_FLOPS = frozenset("""
     parameter constant Assign AssignVariableOp BroadcastArgs BroadcastGradientArgs BroadcastTo Cast
     ConcatOffset ConcatV2 DynamicStitch Empty ExpandDims Fill FloorDiv FloorMod GatherNd GatherV2
@@ -29,27 +29,33 @@ NO_FLOPS = frozenset("""
 VIEWS = frozenset("""ExpandDims Identity IdentityN PlaceholderWithDefault PreventGradient ReadVariableOp
     Reshape Snapshot Squeeze StopGradient""".split())
 
-# Kinds that look at shapes only, or at nothing.
+# Kinds that read only shapes, or nothing.
 _METADATA = frozenset("NoOp Rank Shape ShapeN Size VariableShape".split())
 
 
 def _conv2d(op: OpView) -> int:
-    """Filter [h, w, channels / groups, filters]: every output element takes h w channels MACs; 3D likewise."""
+    """Counts a convolution: every output element takes h w channels multiply-adds; 3D likewise.
+
+    The filter is [h, w, channels / groups, filters].
+    """
     return macs(op.output.elements, op.inputs[1].shape[:-1])
 
 
 def _conv2d_backprop_input(op: OpView) -> int:
-    """As many MACs as forward: inputs (sizes, filter, d output)."""
+    """Counts as many multiply-adds as forward: inputs (sizes, filter, d output)."""
     return macs(op.inputs[2].elements, op.inputs[1].shape[:-1])
 
 
 def _conv2d_backprop_filter(op: OpView) -> int:
-    """As many MACs as forward: inputs (input, sizes, d output), output d filter."""
+    """Counts as many multiply-adds as forward: inputs (input, sizes, d output), output d filter."""
     return macs(op.inputs[2].elements, op.output.shape[:-1])
 
 
 def _einsum(op: OpView) -> int:
-    """A multiply-add for every combination of the letters; one input: as many additions as are summed."""
+    """Counts a multiply-add for every combination of the letters.
+
+    With one input, counts one addition for each summed element.
+    """
     return reduction(op) if len(op.inputs) == 1 else 2 * math.prod(einsum_sizes(op).values())
 
 
@@ -69,7 +75,7 @@ _RULES: dict[str, Rule] = {
     "DepthwiseConv2dNativeBackpropFilter": lambda op: macs(op.inputs[2].elements, op.output.shape[:2]),
     "Einsum": _einsum,
     **same("AvgPool MaxPool", pooling("ksize")),
-    "AvgPoolGrad": pooling("ksize", per_element=2, grid=1),  # scales and adds to all of a window: inputs (sizes, dy)
+    "AvgPoolGrad": pooling("ksize", per_element=2, grid=1),  # scales, adds to all of a window: inputs (sizes, dy)
     "MaxPoolGrad": pooling("ksize", extra=1, grid=1),  # finds each window's maximum again, then adds: (x, y, dy)
     **same("Sum Prod Max Min ArgMax ArgMin BiasAddGrad", reduction),
     **same("All Any", lambda op: 0),
@@ -90,20 +96,20 @@ _RULES: dict[str, Rule] = {
 
 
 def flops(op: OpView) -> int | None:
-    """Floating-point operations of one execution [FLOP]; None: no formula is known."""
+    """Returns the floating-point operations of one execution [FLOP]; None: no formula is known."""
     if op.kind in NO_FLOPS:
         return 0
     if op.kind in _RULES:
         return int(_RULES[op.kind](op))
     rule, _ = _optimizer_rule(op.kind)
     if rule is not None:
-        # The gradient is the largest input that is no state; others are scalars, row indices.
+        # The gradient is the largest input that is not state; others are scalars and row indices.
         return PER_UPDATE[rule] * max(v.elements for v in op.inputs if not v.is_state)
     return None
 
 
 def bytes_accessed(op: OpView) -> int | None:
-    """Bytes read and written by one execution [B]; None: inputs plus outputs, the default."""
+    """Returns the bytes read and written by one execution [B]; None: inputs plus outputs, the default."""
     if op.kind in VIEWS or op.kind in _METADATA:
         return 0
     if op.kind in ("ZerosLike", "OnesLike", "Fill", "Empty"):
@@ -122,13 +128,16 @@ def bytes_accessed(op: OpView) -> int | None:
     if rule is not None:
         states = [value.num_bytes for value in op.inputs if value.is_state]
         others = [value.num_bytes for value in op.inputs if not value.is_state]
-        # Every state is read and written; of a sparse one, as many rows as the gradient has.
+        # Every state is read and written; a sparse update touches as many rows as the gradient has.
         return sum(others) + 2 * (len(states) * max(others) if is_sparse else sum(states))
     return None
 
 
 def _optimizer_rule(kind: str) -> tuple[str | None, bool]:
-    """("Adam", sparse?) of "ApplyAdam", "ResourceSparseApplyAdam", ...; (None, False) of others."""
+    """Returns ("Adam", sparse?) for "ApplyAdam", "ResourceSparseApplyAdam", ...
+
+    Returns (None, False) for other kinds.
+    """
     for prefix, is_sparse in (("ResourceSparseApply", True), ("ResourceApply", False),
                               ("SparseApply", True), ("Apply", False)):
         if kind.startswith(prefix) and kind[len(prefix):] in PER_UPDATE:

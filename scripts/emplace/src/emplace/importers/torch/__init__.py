@@ -1,9 +1,9 @@
 """PyTorch: one training step, or the forward pass, of a model as a graph.
 
-`sources` finds out which model MODEL names; `step` builds it under tensors without elements (`fake`) and has
-one of two captures see its forward and backward pass: `eager` watches the dispatcher, `joint` walks
-AOTAutograd's graph. Both tell `notes` of every aten call, in the same words; `costs` says what a call
-computes and moves, `graph` makes the notes a graph file.
+`sources` finds the model that MODEL names. `step` builds it under tensors without elements (`fake`), and one of
+two captures records its forward and backward pass: `eager` watches the dispatcher, `joint` walks AOTAutograd's
+graph. Both report every aten call to `notes`, in the same form. `costs` counts the work and the bytes of a call.
+`graph` turns the notes into a graph file.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ exit codes: 0 done; 1 the file could not be written; 2 wrong input, or a package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this format."""
+    """Adds the options of this format."""
     parser.add_argument("--function", metavar="NAME",
                         help="of a Python file, which makes the model (default: build)")
     parser.add_argument("--transformers", metavar="CONFIG.json", help="the same as CONFIG.json as MODEL")
@@ -122,15 +122,15 @@ def import_torch(module: torch.nn.Module, inputs: Any, targets: Sequence[torch.T
                  loss_fn: Callable[..., torch.Tensor] | None = None, *, optimizer: str = "adamw",
                  inference: bool = False, dtype: str | None = None, capture: str = "aot",
                  name: str | None = None, source: Mapping[str, Any] | None = None) -> Imported:
-    """A module that is at hand, as a graph; it is neither changed nor run on its elements.
+    """Imports a module in memory as a graph; the module is not changed, and its elements are not used.
 
     inputs: a tensor, a sequence of tensors, or a mapping of the names of forward()'s arguments to tensors.
     loss_fn: of the module's output and the targets; None takes the output's `loss`, as models of Transformers
-    return it. The module's weights may be anywhere, also on the device "meta". Where the model reads a value of
-    an input in Python, that of the tensor given here is taken, and told in `dropped`. name: of the graph.
-    source: more about the model, for the graph's `source`.
+    return it. The module's weights may be on any device, including "meta". If the model reads a value of an input
+    in Python, the value in the given tensor is used, and `dropped` lists it. name: of the graph. source: more about
+    the model, for the graph's `source`.
 
-    Throws ImportFailure for a model that cannot be recorded, ValueError for an option that there is not.
+    Throws ImportFailure for a model that cannot be recorded, ValueError for an unknown option.
     """
     require(("torch",), "torch")
     from . import copies
@@ -164,7 +164,7 @@ def _record(name: str, build: Callable[[], TrainingSetup], settings: Mapping[str
         raise
     except step.StepError as error:
         raise ImportFailure(f"{name}: {error}") from error
-    except Exception as error:  # whatever the model's code may throw
+    except Exception as error:  # the model's code may throw anything
         raise ImportFailure(explain.explain(name, error, taken.failed_in, settings["capture"])) from error
     document = graph.make_graph(name, source, taken).document()
     return Imported(document, _dropped(recorded, graph.without_flops(taken)))
@@ -183,7 +183,7 @@ def _dropped(recorded: step.Recorded, unknown: Sequence[tuple[str, int, int]]) -
 
 
 class _List(argparse.Action):
-    """--list: prints the menu and ends the program."""
+    """--list: prints the menu and exits."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)

@@ -1,4 +1,4 @@
-"""A model from its config.json, of Transformers or of diffusers: class, sizes and loss, but no weights."""
+"""A model from its config.json, of Transformers or diffusers: class, sizes and loss, but no weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from .models import Source, TrainingSetup
 
 
 def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> Source:
-    """The model of the config at `path`. Throws ImportFailure if it is none, or an option does not fit it."""
+    """Returns the model of the config at `path`.
+
+    Throws ImportFailure if the file is not a config, or if an option does not fit it.
+    """
     config = _read(path)
     loss = None if options.inference else options.loss or "model"
     if "model_type" in config:

@@ -1,4 +1,4 @@
-"""A module that is at hand, as one of fake tensors: with its structure, hooks and ties, without its memory."""
+"""A copy of a module with fake tensors: it has the structure, hooks and ties, but not the memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .models import TrainingSetup
 
 
 def setup(module: torch.nn.Module, inputs: Any, targets: Sequence[torch.Tensor], loss_fn: Any) -> TrainingSetup:
-    """The step of a copy of `module`; to be called under a ShapeMode. Tensors lend their values as examples."""
+    """Returns the step of a copy of `module`; must be called under a ShapeMode.
+
+    Values of the given tensors serve as examples.
+    """
     names: tuple[str, ...] = ()
     keywords = isinstance(inputs, Mapping)
     if keywords:
@@ -31,7 +34,7 @@ def setup(module: torch.nn.Module, inputs: Any, targets: Sequence[torch.Tensor],
 
 
 def own_loss(output: Any, *_: torch.Tensor) -> torch.Tensor:
-    """The loss that a model computes by itself and returns under this name."""
+    """Returns the loss that a model computes by itself and returns under this name."""
     loss = output.get("loss") if isinstance(output, Mapping) else getattr(output, "loss", None)
     if loss is None:
         raise TypeError(f"the model's output, a {type(output).__name__}, has no `loss`; give a loss function")
@@ -39,8 +42,8 @@ def own_loss(output: Any, *_: torch.Tensor) -> torch.Tensor:
 
 
 def _module(module: torch.nn.Module) -> torch.nn.Module:
-    """A deep copy whose parameters and buffers are fake."""
-    made: dict[int, Any] = {}  # by identity, as deepcopy's memo wants it; so tied tensors stay tied
+    """Returns a deep copy whose parameters and buffers are fake."""
+    made: dict[int, Any] = {}  # by identity, as deepcopy's memo requires; so tied tensors stay tied
     for parameter in module.parameters():
         made[id(parameter)] = torch.nn.Parameter(_tensor(parameter), parameter.requires_grad)
     for buffer in module.buffers():

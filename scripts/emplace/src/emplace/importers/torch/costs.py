@@ -1,9 +1,8 @@
-"""What one aten call computes [FLOP] and moves [B], and the arguments its kernel needs.
+"""Work [FLOP] and bytes [B] of one aten call, and the arguments that its kernel needs.
 
-FLOP come from PyTorch's own registry (`torch.utils.flop_counter`, a multiply-add counts as two):
-products, convolutions and attention. Of a convolution's gradients that registry counts the one of
-the weights as if there were no groups, so they are counted here. Every other op counts 0 FLOP and is
-paid for by its bytes.
+FLOP come from PyTorch's own registry (`torch.utils.flop_counter`, a multiply-add counts as two), which covers
+products, convolutions and attention. For the gradient of a convolution's weights the registry ignores groups,
+so the gradients of a convolution are counted here. Every other op counts 0 FLOP; its cost comes from its bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
 
-# "triton not found", and tracebacks of errors that `explain` explains.
+# Suppresses "triton not found", and tracebacks of errors that `explain` explains.
 logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 from torch.utils import flop_counter  # noqa: E402
@@ -30,32 +29,32 @@ _ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_
 # Ops that write their output without reading a tensor.
 _FILLS = {"zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_zeros",
           "new_ones", "new_full", "zero", "fill", "bernoulli", "uniform", "normal"}
-# Ops that fetch single elements or rows of an argument: as many as they write.
+# Ops that read single elements or rows of an argument, as many as they write.
 _GATHERS = {"embedding": "weight", "index_select": "self", "gather": "self", "index": "self"}
-# Arguments of which an op needs the shape, or a vanishing part, but not the elements.
+# Arguments of which an op reads the shape, or a negligible part, but not the elements.
 _UNREAD = {"nll_loss_forward": "self", "nll_loss_backward": "self", "copy": "self",
            "nll_loss2d_forward": "self", "nll_loss2d_backward": "self",
            "avg_pool2d_backward": "self", "max_pool2d_with_indices_backward": "self"}
-# Arguments that say where and how memory is laid out, not what is computed.
+# Arguments that describe the layout and place of memory, not the computation.
 _PLACE_TYPES = (torch.device, torch.layout, torch.memory_format)
 _PLACE_NAMES = {"pin_memory", "non_blocking"}
 
 
 def op_name(func: torch._ops.OpOverload) -> str:
-    """`convolution` for aten::convolution; `relu` for aten::relu_, whose output is an alias."""
+    """Returns `convolution` for aten::convolution; `relu` for aten::relu_, whose output is an alias."""
     name = func._schema.name.split("::")[-1]
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
 def arguments(func: torch._ops.OpOverload, args: Sequence[Any],
               kwargs: Mapping[str, Any]) -> list[tuple[torch._C.Argument, Any]]:
-    """Each argument that was given, beside its place in the op's schema."""
+    """Returns each given argument with its place in the op's schema."""
     schema = func._schema.arguments
     return [*zip(schema, args), *((a, kwargs[a.name]) for a in schema if a.name in kwargs)]
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in an argument or result, in order; lists and None included."""
+    """Yields the tensors in an argument or result, in order; handles lists and None."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -64,7 +63,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 def attributes(given: Iterable[tuple[torch._C.Argument, Any]]) -> dict[str, Any]:
-    """The arguments that are no tensors, by their schema names, as JSON values."""
+    """Returns the arguments that are not tensors, by their schema names, as JSON values."""
     found = {}
     for argument, value in given:
         place = isinstance(value, _PLACE_TYPES) or argument.name in _PLACE_NAMES
@@ -84,19 +83,19 @@ def _json(value: Any) -> Any:
 
 
 def nbytes(tensor: torch.Tensor) -> int:
-    """Bytes of the elements as its shape says [B]."""
+    """Returns the bytes of the elements according to the shape [B]."""
     return tensor.numel() * tensor.element_size()
 
 
 def distinct_bytes(tensor: torch.Tensor) -> int:
-    """Bytes that differ in memory [B]: an expanded dimension (stride 0) counts once."""
+    """Returns the bytes that differ in memory [B]: an expanded dimension (stride 0) counts once."""
     sizes = (size for size, stride in zip(tensor.shape, tensor.stride()) if stride or not size)
     return math.prod(sizes) * tensor.element_size()
 
 
 def traffic(name: str, given: Sequence[tuple[torch._C.Argument, Any]],
             outputs: Sequence[torch.Tensor]) -> int:
-    """Bytes read and written [B]: each input once, plus the outputs, but for the tables above."""
+    """Returns the bytes read and written [B]: each input once, plus the outputs, except as the tables above state."""
     if name in _ALLOCATIONS:
         return 0
     written = sum(map(nbytes, outputs))
@@ -115,16 +114,16 @@ def traffic(name: str, given: Sequence[tuple[torch._C.Argument, Any]],
 
 def flops(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any],
           result: Any) -> int | None:
-    """FLOP of one call; None if PyTorch's registry does not know the op."""
+    """Returns the FLOP of one call; None if PyTorch's registry does not know the op."""
     name = op_name(func)
-    if name == "convolution_backward":  # each gradient costs as much as the convolution
+    if name == "convolution_backward":  # each gradient counts as much as the convolution
         output, image, weight = (tensor.shape for tensor in args[:3])
         transposed, wanted = args[7], args[10]
         return int(sum(wanted[:2]) * flop_counter.conv_flop_count(image, weight, output, transposed))
     formula = flop_counter.flop_registry.get(func.overloadpacket)
     if formula is not None:
         return int(formula(*args, **kwargs, out_val=result))
-    # The registry leaves out the CPU's fused attention.
+    # The registry lacks the CPU's fused attention.
     if name == "_scaled_dot_product_flash_attention_for_cpu":
         return int(flop_counter.sdpa_flop_count(*(t.shape for t in args[:3])))
     if name == "_scaled_dot_product_flash_attention_for_cpu_backward":
@@ -135,9 +134,9 @@ def flops(func: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _grouped_mm_flops(a: Sequence[int], b: Sequence[int]) -> int:
-    """FLOP of a product by groups, of which each row (2-d) or matrix (3-d) takes part in one.
+    """Returns the FLOP of a grouped product, in which each row (2-d) or matrix (3-d) belongs to one group.
 
-    How many rows a group has does not matter: [rows, k] x [groups, k, n], [m, k] x [k, n] with k divided,
+    The number of rows of a group does not matter: [rows, k] x [groups, k, n], [m, k] x [k, n] with k divided,
     [groups, m, k] x [k, columns], or [groups, m, k] x [groups, k, n].
     """
     return 2 * math.prod(a if len(b) == 3 else a[-2:]) * b[-1]

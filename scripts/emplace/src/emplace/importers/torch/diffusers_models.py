@@ -1,7 +1,7 @@
 """A denoiser or autoencoder of diffusers from its config, with inputs and loss: nothing is downloaded.
 
-The loss is that of training by noise: the mean square of what the model predicts minus a target of the shape of
-its input (the noise; for an autoencoder the image).
+The loss is that of training with noise: the mean square of the prediction minus a target of the input's shape
+(the noise; for an autoencoder the image).
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from .. import ImportFailure
 from .models import TrainingSetup
 
 DEFAULT_BATCH = 8
-DEFAULT_TOKENS = 77  # of the text that CLIP encodes
+DEFAULT_TOKENS = 77  # length of the text that CLIP encodes
 
 
 def build(path: str, values: Mapping[str, Any], class_name: str, given: Mapping[str, int],
           training: bool) -> TrainingSetup:
-    """The step of the model that a config describes; to be called under a ShapeMode. Throws ImportFailure."""
+    """Returns the step of the model that a config describes; must be called under a ShapeMode.
+
+    Throws ImportFailure.
+    """
     cls = getattr(diffusers, str(class_name), None)
     if not inspect.isclass(cls) or not issubclass(cls, diffusers.ModelMixin):
         raise ImportFailure(f"{path}: diffusers {diffusers.__version__} has no model class {class_name!r}")
@@ -37,7 +40,10 @@ def build(path: str, values: Mapping[str, Any], class_name: str, given: Mapping[
 
 
 def _loss(output: Any, target: torch.Tensor) -> torch.Tensor:
-    """Of what the model predicts: a model that also predicts a variance has that in channels of its own."""
+    """Returns the loss of the model's prediction.
+
+    A model that also predicts a variance has additional channels for it.
+    """
     prediction = output[0]
     if prediction.shape[1] > target.shape[1]:
         prediction = prediction[:, :target.shape[1]]
@@ -45,7 +51,7 @@ def _loss(output: Any, target: torch.Tensor) -> torch.Tensor:
 
 
 class _Inputs:
-    """Makes tensors for the arguments of forward() that are required, or that the config asks for."""
+    """Makes tensors for the arguments of forward() that are required, or that the config requests."""
 
     def __init__(self, path: str, model: Any, given: Mapping[str, int]) -> None:
         self._path, self._model, self._config, self._given = path, model, model.config, given
@@ -81,10 +87,10 @@ class _Inputs:
         return self._given.get(name, default)
 
     def picture(self) -> torch.Tensor | None:
-        """[batch, channels, height, width] of an image or of latents."""
+        """Returns [batch, channels, height, width] of an image or of latents."""
         side = self._option("image", self._config.get("sample_size"))
         channels = self._config.get("in_channels")
-        if channels is None or self._config.get("axes_dims_rope"):  # these take pictures packed into tokens
+        if channels is None or self._config.get("axes_dims_rope"):  # these models take pictures packed into tokens
             return None
         if side is None:
             raise ImportFailure(f"{self._path}: the config has no `sample_size`; say --image PIXELS (of the latents)")
@@ -116,5 +122,5 @@ _RECIPES: dict[str, Callable[[_Inputs], torch.Tensor | None]] = {
     "sample": _Inputs.picture, "hidden_states": _Inputs.picture, "timestep": _Inputs.timestep,
     "encoder_hidden_states": _Inputs.text, "pooled_projections": _Inputs.pooled, "class_labels": _Inputs.labels,
 }
-# Arguments with a default that a model wants nevertheless, if its config has a size for them.
+# Arguments with a default that a model needs if its config has a size for them.
 _BY_CONFIG = ("timestep", "encoder_hidden_states", "pooled_projections", "class_labels")

@@ -1,7 +1,7 @@
-"""Capture by running the step: every aten op that eager PyTorch would launch, in its order.
+"""Captures by running the step: every aten op that eager PyTorch would launch, in its order.
 
-`_Watch` sits below autograd and above the (fake) kernels, so that in-place ops stay in place and
-ops whose result nobody reads are there too.
+`_Watch` sits below autograd and above the (fake) kernels, so in-place ops stay in place, and ops with
+unread results are recorded too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .training import Training
 
 
 class _Watch(TorchDispatchMode):
-    """Notes every call while it is entered; `phase` and `module` are for the caller to set."""
+    """Notes every call while it is active; the caller sets `phase` and `module`."""
 
     def __init__(self, training: Training, notes: StepNotes) -> None:
         super().__init__()

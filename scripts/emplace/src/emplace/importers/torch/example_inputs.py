@@ -1,7 +1,7 @@
-"""Inputs for a model of Transformers, made from its config: which ones, of what shape.
+"""Inputs for a model of Transformers, made from its config.
 
-Which: those that forward() requires, the class's `main_input_name`, the decoder's tokens, and labels. Token ids,
-masks and labels lend their values where the model reads them in Python: full sequences without padding that
+The inputs are those that forward() requires, the class's `main_input_name`, the decoder's tokens, and labels. If
+the model reads token ids, masks or labels in Python, it gets example values: full sequences without padding that
 end as the config says.
 """
 
@@ -16,16 +16,16 @@ import torch
 from .. import ImportFailure
 
 DEFAULT_BATCH = 8
-DEFAULT_TOKENS = 512      # or as many as the model has positions
-DEFAULT_SAMPLES = 80_000  # of raw audio: 5 s at 16 kHz
-DEFAULT_FRAMES = 500      # of audio features: 5 s, one each 10 ms
+DEFAULT_TOKENS = 512      # or the number of positions of the model
+DEFAULT_SAMPLES = 80_000  # raw audio: 5 s at 16 kHz
+DEFAULT_FRAMES = 500      # audio features: 5 s, one every 10 ms
 CHOICES = 4               # of a multiple-choice question
-# Attributes of a config that say how many positions a text may have.
+# Attributes of a config that limit the number of positions of a text.
 _POSITIONS = ("max_target_positions", "max_position_embeddings", "n_positions", "max_source_positions")
 
 
 class _Sizes:
-    """Sizes that inputs are made of; notes whether --seq and --image were of use."""
+    """Sizes of the inputs; notes whether --seq and --image were used."""
 
     def __init__(self, path: str, model: Any, given: Mapping[str, int]) -> None:
         self.path, self.model, self.config, self.given = path, model, model.config, given
@@ -33,7 +33,7 @@ class _Sizes:
         self.used_seq = self.used_image = False
 
     def of(self, *names: str) -> Any:
-        """The first of these attributes that the config, or one inside it, has."""
+        """Returns the first of these attributes that the config, or a config inside it, has."""
         queue = [self.config]
         while queue:
             config = queue.pop(0)
@@ -57,7 +57,7 @@ class _Sizes:
         return self.given.get("seq", default)
 
     def image(self) -> list[int]:
-        """Height and width [pixels]."""
+        """Returns height and width [pixels]."""
         self.used_image = True
         side = self.given.get("image") or self.of("image_size")
         if side is None:
@@ -69,7 +69,7 @@ class _Sizes:
         if not isinstance(limit, int) or limit <= 0:
             limit = None
         if self.of("model_type") in ("roberta", "xlm-roberta", "camembert", "longformer") and limit:
-            limit -= self.of("pad_token_id") + 1  # their positions begin after the padding's
+            limit -= self.of("pad_token_id") + 1  # positions start after the padding token's
         if limit is not None and self.given.get("seq", 0) > limit:
             raise ImportFailure(f"{self.path}: the model has {limit} positions, so --seq {self.given['seq']} "
                                 "is too long")
@@ -78,9 +78,9 @@ class _Sizes:
 
 def make(path: str, model: Any, given: Mapping[str, int], labels: bool, more: Sequence[str] = ()
          ) -> dict[str, torch.Tensor]:
-    """Inputs by the names of forward()'s arguments; `more`: those that it could do without.
+    """Returns inputs by the names of forward()'s arguments; `more`: optional ones that are also wanted.
 
-    Throws ImportFailure for one that it cannot make.
+    Throws ImportFailure for an input that cannot be made.
     """
     sizes = _Sizes(path, model, given)
     parameters = inspect.signature(model.forward).parameters
@@ -97,7 +97,7 @@ def make(path: str, model: Any, given: Mapping[str, int], labels: bool, more: Se
     answers = _labels(path, model, sizes, wanted, parameters) if labels else {}
     if getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" in parameters \
             and ("labels" not in answers or sizes.of("decoder_start_token_id") is None):
-        wanted.append("decoder_input_ids")  # else the labels, shifted by one
+        wanted.append("decoder_input_ids")  # otherwise the labels, shifted by one, are used
     inputs = {}
     for name in wanted:
         if name not in _RECIPES:
@@ -138,7 +138,7 @@ def _pixel_values(sizes: _Sizes) -> torch.Tensor:
 
 def _input_features(sizes: _Sizes) -> torch.Tensor:
     bands, frames = sizes.of("num_mel_bins"), sizes.of("max_source_positions")
-    if sizes.of("model_type") in ("whisper", "qwen2_audio"):  # bands first; two frames make a position
+    if sizes.of("model_type") in ("whisper", "qwen2_audio"):  # bands first; two frames per position
         return torch.empty(sizes.batch, bands, 2 * frames)
     width = sizes.of("feature_projection_input_dim", "input_feat_per_channel") or bands or \
         sizes.need("a frame of audio", "feature_size", "input_dim")
@@ -146,7 +146,7 @@ def _input_features(sizes: _Sizes) -> torch.Tensor:
 
 
 def _input_values(sizes: _Sizes) -> torch.Tensor:
-    if sizes.of("max_length") and sizes.of("num_mel_bins"):  # a picture of the sound
+    if sizes.of("max_length") and sizes.of("num_mel_bins"):  # a spectrogram
         return torch.empty(sizes.batch, sizes.of("max_length"), sizes.of("num_mel_bins"))
     shape = [sizes.batch, sizes.seq(DEFAULT_SAMPLES)]
     if sizes.of("audio_channels"):
@@ -177,7 +177,7 @@ _RECIPES: dict[str, Callable[[_Sizes], torch.Tensor]] = {
 
 def _labels(path: str, model: Any, sizes: _Sizes, wanted: list[str], parameters: Mapping[str, Any]
             ) -> dict[str, Callable[[], torch.Tensor]]:
-    """What the class computes its loss from, by how classes are called."""
+    """Returns the labels from which the class computes its loss, found by the name of the class."""
     name, batch = type(model).__name__, sizes.batch
 
     def classes(*shape: int) -> Callable[[], torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Why a model cannot be recorded, in one sentence: what failed, where in the model, and what helps."""
+"""Explains in one sentence why a model cannot be recorded: the failure, its place in the model, and a remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def explain(name: str, error: Exception, module: str | None, capture: str) -> str:
-    """The sentence; `module`: path of the one whose code raised, or "model", "loss"."""
+    """Returns the sentence; `module`: path of the module whose code raised, or "model", "loss"."""
     where = _place(error)
     if module not in (None, "model"):
         where += " in the loss" if module == "loss" else f" in module {module!r}"
@@ -32,7 +32,7 @@ def explain(name: str, error: Exception, module: str | None, capture: str) -> st
 
 
 def _place(error: Exception) -> str:
-    """` at FILE:LINE (code)` of the last call outside PyTorch and this package, or nothing."""
+    """Returns ` at FILE:LINE (code)` of the last call outside PyTorch and this package, or an empty text."""
     skipped = (os.path.dirname(torch.__file__) + os.sep, _OURS, "<")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
               if not frame.filename.startswith(skipped)]

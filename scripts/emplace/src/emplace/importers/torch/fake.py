@@ -1,14 +1,13 @@
-"""Tensors that have a shape but no elements, except where the elements are known for sure.
+"""Tensors that have a shape but no elements, except if the elements are known for certain.
 
-A model of any size is built and run under a `ShapeMode` in no memory. PyTorch's fake tensors refuse
-each read of a value (`if tensor:`, `.item()`, `nonzero`). Here a read is answered where the value
-depends neither on a parameter, nor on data, nor on chance: tables of positions, masks, schedules of
-rates (`torch.linspace(0, rate, depth).tolist()`). Small tensors made from numbers alone keep their
-real elements beside the fake ones, and so does what is computed from them alone. All else raises as
-PyTorch's own fake tensors do.
+A model of any size is built and run under a `ShapeMode` without memory for its tensors. PyTorch's fake tensors
+refuse every read of a value (`if tensor:`, `.item()`, `nonzero`). A `ShapeMode` allows a read if the value does
+not depend on a parameter, on data, or on random numbers: tables of positions, masks, schedules of rates
+(`torch.linspace(0, rate, depth).tolist()`). Small tensors made from numbers alone keep their real elements beside
+the fake ones, and so do tensors computed from these alone. Other reads raise as in PyTorch's own fake tensors.
 
-Inputs may lend example values (`assume`): a mask of ones, labels without padding. A read that hangs
-on one is answered and remembered (`assumed_reads`), for the user to be told.
+Inputs may have example values (`assume`): a mask of ones, labels without padding. A read that depends on an example
+is allowed and recorded (`assumed_reads`), so that it can be reported to the user.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ from torch.utils._mode_utils import no_dispatch
 
 from .shape_rules import RULES
 
-# Elements that a tensor may have for its values to be kept: 0.5 MiB of i64.
+# Tensors with at most this many elements keep their values: 0.5 MiB of i64.
 MOST_ELEMENTS = 1 << 16
 _ATTRIBUTE = "_emplace_known"
-# Ops whose result holds whatever was in memory.
+# Ops whose result holds the previous contents of the memory.
 _UNSET = ("aten::empty", "aten::new_empty")
 
 
 @dataclasses.dataclass
 class _Memory:
-    """What tensors that share memory have in common."""
+    """The common state of tensors that share memory."""
 
     known: bool = True
-    assumed: frozenset[str] = frozenset()  # names of the inputs whose example values it depends on
+    assumed: frozenset[str] = frozenset()  # names of the inputs on whose example values the memory depends
 
 
 @dataclasses.dataclass(frozen=True)
 class _Known:
-    """The real elements beside a fake tensor; they hold as long as those of its memory do."""
+    """The real elements of a fake tensor, valid as long as the elements of its memory are."""
 
     real: torch.Tensor
     memory: _Memory
@@ -63,13 +62,16 @@ class ShapeMode(FakeTensorMode):
         self.assumed_reads: dict[str, set[str]] = {}
 
     def assume(self, tensor: FakeTensor, name: str, example: torch.Tensor | None = None) -> None:
-        """Lends an input the elements of `example`, or those it has been made with; none if too many."""
+        """Gives an input the elements of `example`, or those it was created with.
+
+        Does nothing if there are too many elements.
+        """
         known = _known(tensor if example is None else example)
         if known is not None:
             setattr(tensor, _ATTRIBUTE, _Known(known.real, _Memory(assumed=frozenset((name,)))))
 
     def forget(self, tensor: torch.Tensor) -> None:
-        """The elements will change: those of a parameter are no constants, however it was filled."""
+        """Marks the elements as unknown, since they will change: a parameter's elements are not constants."""
         known = _known(tensor)
         if known:
             known.memory.known = False
@@ -130,7 +132,7 @@ class ShapeMode(FakeTensorMode):
 
 
 def _known(tensor: torch.Tensor) -> _Known | None:
-    """The values of a fake tensor if they are known; a real tensor under the mode is a constant."""
+    """Returns the values of a fake tensor if they are known; a real tensor under the mode is a constant."""
     if isinstance(tensor, FakeTensor):
         known = getattr(tensor, _ATTRIBUTE, None)
         return known if known is not None and known.memory.known else None
@@ -140,7 +142,7 @@ def _known(tensor: torch.Tensor) -> _Known | None:
 
 
 def _compute(func, flat: list[Any], spec) -> Any:
-    """What `func` returns for the known values of its arguments."""
+    """Returns the result of `func` for the known values of its arguments."""
     values = [_known(value).real if isinstance(value, torch.Tensor) else value for value in flat]
     args, kwargs = pytree.tree_unflatten(values, spec)
     with no_dispatch(), torch.no_grad():
@@ -148,7 +150,7 @@ def _compute(func, flat: list[Any], spec) -> Any:
 
 
 def _attach(out: Any, real: Any, inputs: list[_Known]) -> None:
-    """Keeps the real results beside the fake ones; views share the memory of what they view."""
+    """Stores the real results beside the fake ones; views share the memory of their base."""
     assumed = frozenset().union(*(known.memory.assumed for known in inputs))
     memories = {known.real.untyped_storage()._cdata: known.memory for known in inputs}
     for fake, value in zip(pytree.tree_leaves(out), pytree.tree_leaves(real)):
@@ -167,9 +169,9 @@ def _forget_written(argument: torch._C.Argument, value: Any) -> None:
 
 
 def _reader() -> str | None:
-    """`FOLDER/FILE:LINE` of the model's call that reads a value; None where a capture reads.
+    """Returns `FOLDER/FILE:LINE` of the model's call that reads a value; None for a read by a capture.
 
-    A capture repeats what the model has done, and it was noted then.
+    A capture repeats the model's calls, whose reads were noted before.
     """
     here = os.path.dirname(os.path.abspath(__file__)) + os.sep
     skipped = (os.path.dirname(torch.__file__) + os.sep, here, "<")
@@ -185,10 +187,13 @@ def _reader() -> str | None:
 
 @contextlib.contextmanager
 def shape_world() -> Iterator[ShapeMode]:
-    """A ShapeMode in which whole models are built: initialisers read nothing, chance is the same each time."""
+    """Yields a ShapeMode in which whole models are built.
+
+    Initialisers read no values, and random numbers are the same each time.
+    """
     with contextlib.ExitStack() as stack:
         stack.enter_context(_same_chance())
-        # The one initialiser of torch.nn.init that draws again until it likes what it reads.
+        # The one initialiser of torch.nn.init that reads its draws and draws again.
         stack.enter_context(mock.patch("torch.nn.init._no_grad_trunc_normal_",
                                        lambda tensor, *args, **kwargs: tensor))
         yield stack.enter_context(ShapeMode())
@@ -196,18 +201,18 @@ def shape_world() -> Iterator[ShapeMode]:
 
 @contextlib.contextmanager
 def tracing() -> Iterator[None]:
-    """Says to a model that asks (`torch.compiler.is_compiling()`) that its ops are being recorded."""
+    """Makes `torch.compiler.is_compiling()` true for a model that asks while its ops are recorded."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(torch.compiler, "_is_compiling_flag", True))
         experts = sys.modules.get("transformers.integrations.moe")
-        if experts is not None:  # when compiling, it would take a CPU's loop for the grouped product
+        if experts is not None:  # when compiling, it would replace the grouped product by a loop for the CPU
             stack.enter_context(mock.patch.object(experts, "_can_use_grouped_mm", lambda *_: True))
         yield
 
 
 @contextlib.contextmanager
 def _same_chance() -> Iterator[None]:
-    """Chance that Python and NumPy draw, a layer left out for instance, falls the same each time."""
+    """Makes the random numbers of Python and NumPy (for instance to drop a layer) the same each time."""
     numpy = sys.modules.get("numpy")
     python_state, numpy_state = random.getstate(), numpy.random.get_state() if numpy else None
     random.seed(0)

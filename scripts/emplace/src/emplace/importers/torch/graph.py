@@ -11,7 +11,7 @@ from .notes import OpRecord, StepNotes
 
 
 def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphBuilder:
-    """The graph of a recorded step; ops are in the order of the notes."""
+    """Returns the graph of a recorded step; ops are in the order of the notes."""
     ops, values = notes.ops, notes.values
     kept = [index for index, alive in enumerate(_alive(notes)) if alive]
     new_id = {index: position for position, index in enumerate(kept)}
@@ -49,7 +49,7 @@ def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphB
 
 
 def without_flops(notes: StepNotes) -> list[tuple[str, int, int]]:
-    """(kind, ops, bytes [B]) of the ops whose FLOP nobody knows, most bytes first."""
+    """Returns (kind, ops, bytes [B]) of the ops whose FLOP are unknown, most bytes first."""
     count: collections.Counter[str] = collections.Counter()
     moved: collections.Counter[str] = collections.Counter()
     for op, alive in zip(notes.ops, _alive(notes)):
@@ -61,7 +61,7 @@ def without_flops(notes: StepNotes) -> list[tuple[str, int, int]]:
 
 
 def _alive(notes: StepNotes) -> list[bool]:
-    """Which ops count: all but views and allocations that no op which counts reads."""
+    """Returns which ops are kept: all but views and allocations that no kept op reads."""
     ops, values = notes.ops, notes.values
     wanted = {v for v, value in enumerate(values) if value.role in ("output", "gradient")}
     alive = [True] * len(ops)
@@ -76,7 +76,7 @@ def _alive(notes: StepNotes) -> list[bool]:
 
 
 def _unique_names(ops: Sequence[OpRecord], kept: Sequence[int]) -> dict[int, str]:
-    """The stems, numbered from the second of a kind on: `relu`, `relu_1`, `relu_2`."""
+    """Returns the stems, numbered from the second of a kind: `relu`, `relu_1`, `relu_2`."""
     used: set[str] = set()
     next_number: collections.Counter[str] = collections.Counter()
     names = {}
@@ -91,7 +91,7 @@ def _unique_names(ops: Sequence[OpRecord], kept: Sequence[int]) -> dict[int, str
 
 
 def _labels(notes: StepNotes) -> list[str | None]:
-    """Co-location labels: only of state that is written, those tied together as one."""
+    """Returns co-location labels: only of state that is written; labels that are tied together become one."""
     parent: dict[str, str] = {}
 
     def root(label: str) -> str:
@@ -108,7 +108,7 @@ def _labels(notes: StepNotes) -> list[str | None]:
 
 
 def _needed_controls(notes: StepNotes, kept: Sequence[int]) -> dict[int, list[int]]:
-    """`after` without what follows from the other edges: op -> ops, ascending.
+    """Returns `after` without the ops that already follow from other edges: op -> ops, ascending.
 
     The ancestors of an op are the bits of one integer; an op's predecessors come before it.
     """

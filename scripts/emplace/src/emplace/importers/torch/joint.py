@@ -1,19 +1,19 @@
-"""Capture by AOTAutograd: the joint graph of forward and backward that compilers start from.
+"""Captures with AOTAutograd: the joint graph of forward and backward, from which compilers start.
 
-The graph is functional: an in-place op appears as its plain form, and state that the step changes
-(running statistics) is returned as one more output. Ops whose result nobody reads are gone. Nothing
-is decomposed that PyTorch does not always decompose. The graph is walked once under fake tensors,
-and each node noted as the call it is:
+The graph is functional: an in-place op appears as its out-of-place form, and state that the step changes
+(running statistics) is returned as an additional output. Ops with unread results are gone. Only the ops that
+PyTorch always decomposes are decomposed. The graph is walked once under fake tensors, and each node is noted as
+a call:
 
     node.target, args            the aten op; a getitem only names one output of its op
     meta["partitioner_tag"]      forward or backward
-    meta["nn_module_stack"]      the modules that ran, for which `track_modules` puts it there
+    meta["nn_module_stack"]      the modules that ran, recorded by `track_modules`
     meta["seq_nr"]               autograd's sequence number, which pairs backward with forward
-    meta["desc"]                 what an input or output of the graph is
+    meta["desc"]                 describes an input or output of the graph
 
-Not in the graph: what activation checkpointing computes again (AOTAutograd sees no saved-tensor
-hooks), and dropout between the layers of an LSTM or GRU (PyTorch's decomposition of those drops
-it). Not supported: arguments that share memory of which one is written, and `torch.cond` and kin.
+The graph lacks the recomputation of activation checkpointing (AOTAutograd does not see saved-tensor hooks) and
+the dropout between the layers of an LSTM or GRU (PyTorch's decomposition of those drops it). Not supported:
+arguments that share memory if one of them is written, and `torch.cond` and similar operators.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def capture(training: Training, notes: StepNotes
 
 def _trace(stack: contextlib.ExitStack, training: Training, names: list[str],
            arguments: list[torch.Tensor]) -> torch.fx.GraphModule:
-    """The joint graph of the results as functions of `arguments`: state `names`, inputs, targets."""
-    class Forward(torch.nn.Module):  # has no parameters of its own: all of them are arguments
+    """Returns the joint graph of the results as functions of `arguments`: state `names`, inputs, targets."""
+    class Forward(torch.nn.Module):  # has no parameters of its own; all parameters are arguments
         def forward(self, *flat: torch.Tensor) -> tuple[torch.Tensor, ...]:
             inputs = flat[len(names):len(names) + len(training.inputs)]
             targets = flat[len(names) + len(training.inputs):]
@@ -58,7 +58,7 @@ def _trace(stack: contextlib.ExitStack, training: Training, names: list[str],
 
     stack.enter_context(fx_traceback.preserve_node_meta())
     stack.enter_context(training.track_modules(moved))
-    # Tensors that are neither arguments nor real would be an accident elsewhere; here they are the
+    # Elsewhere, tensors that are neither arguments nor real would be an error; here they are the
     # constants of a model made under fake tensors.
     stack.enter_context(mock.patch("torch._dynamo.utils.assert_no_fake_params_or_buffers"))
     return aot_export_joint_with_descriptors(
@@ -66,7 +66,7 @@ def _trace(stack: contextlib.ExitStack, training: Training, names: list[str],
 
 
 class _Walk:
-    """One pass over the joint graph, which computes every node and notes it."""
+    """One pass over the joint graph that computes and notes every node."""
 
     def __init__(self, module: torch.fx.GraphModule, notes: StepNotes,
                  arguments: list[torch.Tensor], names: list[str]) -> None:
@@ -90,7 +90,7 @@ class _Walk:
                 self._results[node] = operator.attrgetter(node.target)(self._module)
             elif node.op == "call_function":
                 self._results[node] = self._call(node)
-            if tangents and node is results[0]:  # a step of training has one: the loss
+            if tangents and node is results[0]:  # a training step has one output with a gradient: the loss
                 seed = self._seed(self._results[node])
                 self._results.update((tangent, seed) for tangent in tangents)
         return tuple(self._results[node] for node in results), self._finish()
@@ -115,20 +115,20 @@ class _Walk:
             running = list(node.meta.get("nn_module_stack") or ())
             return Origin("forward", running[-1] if running else "",
                           "model" if running else "loss", sequence_nr)
-        if node.meta.get("is_gradient_acc"):  # between two autograd nodes: has no number
+        if node.meta.get("is_gradient_acc"):  # lies between two autograd nodes and has no number
             sequence_nr = self._backward_nr
         self._backward_nr = sequence_nr
         return Origin("backward", sequence_nr=sequence_nr)
 
     def _seed(self, loss: torch.Tensor) -> torch.Tensor:
-        """The gradient that backward begins with: ones, which the graph takes as an input."""
+        """Notes the gradient with which backward begins: ones, which are an input of the graph."""
         func = torch.ops.aten.ones_like.default
         seed = func(loss)
         self._notes.add_call(func, (loss,), {}, seed, Origin("backward"))
         return seed
 
     def _finish(self) -> dict[str, torch.Tensor | None]:
-        """Stores the changed state; returns the gradient of each argument that wants one."""
+        """Stores the changed state; returns the gradient of each argument that requires one."""
         gradients: dict[str, torch.Tensor | None] = {}
         for node, desc in self._outputs:
             result = None if node is None else self._results[node]
@@ -144,7 +144,7 @@ class _Walk:
 
 
 def _position(desc: Any) -> int:
-    """Which of the arguments a description is of."""
+    """Returns the position of the argument that a description refers to."""
     if not isinstance(desc, descriptors.PlainAOTInput):
         raise StepError("arguments that share memory, of which one is written, have no joint "
                         f"graph with one input each ({desc.expr()}); try --capture eager")

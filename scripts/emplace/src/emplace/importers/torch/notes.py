@@ -1,17 +1,15 @@
-"""What one training step does, as a list of ops and values: the form that every capture fills.
+"""One training step as a list of ops and values: the form that every capture fills.
 
-A capture tells `StepNotes` of each aten call, in order, with its tensors and its `Origin`; what
-that means for memory, names and work is decided here, once for all captures.
+A capture reports each aten call to `StepNotes`, in order, with its tensors and its `Origin`. The consequences for
+memory, names and work are derived here, once for all captures.
 
-What the notes keep apart
-- *values*: a tensor at one point in time. An in-place write makes a new value which aliases the
-  old one; so does a view. What changes nothing makes none: `detach`, a view of the same layout,
-  a transpose of a transpose.
-- *order through memory*: an op that overwrites memory comes after the ops which read it, and one
-  that reads memory through another view comes after the op which wrote it (`OpRecord.after`).
-- *origin*: forward ops carry the path of their module; a backward op carries the forward op whose
-  autograd node issued it (both know autograd's sequence number). The sums of gradients that meet
-  are noted under the op whose gradient came last.
+The notes distinguish:
+- *values*: a tensor at one point in time. An in-place write makes a new value that aliases the old one; so does a
+  view. A call without effect makes none: `detach`, a view of the same layout, a transpose of a transpose.
+- *order through memory*: an op that overwrites memory comes after the ops that read it. An op that reads memory
+  through another view comes after the op that wrote it (`OpRecord.after`).
+- *origin*: forward ops carry the path of their module. A backward op carries the forward op whose autograd node
+  issued it (both know autograd's sequence number). Sums of gradients are noted under the op whose gradient came last.
 
 Not supported: sparse tensors, and tensors whose memory is exchanged (`set_`, `.data =`).
 """
@@ -27,7 +25,7 @@ from emplace.importers.graph_file import RESIDENT_ROLES, SOURCE_KINDS
 from . import costs
 
 _NO_OPS = {"detach", "alias", "lift_fresh", "lift"}
-# Arguments that are written although the schema does not say so, when `training` is set.
+# Arguments that are written if `training` is set, although the schema does not say so.
 _HIDDEN_WRITES = {"native_batch_norm": ("running_mean", "running_var"),
                   "cudnn_batch_norm": ("running_mean", "running_var")}
 
@@ -48,28 +46,28 @@ class Value:
 class OpRecord:
     """One dispatched op. `inputs`, `outputs` are value indices, `after` op indices."""
 
-    stem: str                 # its name, still without a number that makes it unique
+    stem: str                 # its name, before a number makes it unique
     kind: str
     inputs: list[int]
     outputs: list[int]
     phase: str
-    module: str = ""          # path of the module, its own or its forward op's; "": the root
+    module: str = ""          # path of its module, or of its forward op's module; "": the root
     after: set[int] = dataclasses.field(default_factory=set)
     flops: int | None = None  # [FLOP]; None: PyTorch's registry does not know the op
     bytes_accessed: int = 0   # [B]
     forward_op: int | None = None
     label: str | None = None  # of the stored state that the op owns or writes in place
-    writes: bool = False      # in place
+    writes: bool = False      # whether it writes in place
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where a call comes from.
+    """The origin of a call.
 
     module: path of the module whose forward() makes the call, forward only; "": none or the root.
-    area: names what belongs to no module, "model" or "loss".
-    sequence_nr: forward, of the newest autograd node; backward, of the running one, if any.
+    area: "model" or "loss", for calls outside of modules.
+    sequence_nr: forward: of the newest autograd node; backward: of the running one, if any.
     """
 
     phase: str
@@ -86,7 +84,7 @@ class StepNotes:
         self.values: list[Value] = []
         self.failed_in: str | None = None  # module or area whose code raised
         self.same_label: list[tuple[str, str]] = []  # labels that one op ties together
-        self._alive: list[torch.Tensor] = []   # keeps the ids below from being used again
+        self._alive: list[torch.Tensor] = []   # keeps the ids below from being reused
         self._value_of: dict[int, int] = {}    # id of tensor -> value
         self._layouts: list[tuple[Any, ...]] = []  # value -> where its elements are in memory
         self._in_storage: dict[int, int] = {}  # storage -> its latest value
@@ -95,39 +93,42 @@ class StepNotes:
         self._readers: dict[int, list[int]] = {}  # storage -> ops that read it since then
         self._op_of_sequence_nr: dict[int, int] = {}
 
-    # --- what is there before the step, and its end -------------------------------------------
+    # --- before the step, and its end ---------------------------------------------------------
 
     def add_input(self, tensor: torch.Tensor, name: str) -> int:
-        """A tensor that is there when the step begins, on every device."""
+        """Adds a tensor that exists when the step begins, on every device."""
         return self._new_value(tensor, None, role="input", name=name)
 
     def add_state(self, tensor: torch.Tensor, name: str, role: str, label: str) -> int:
-        """A parameter, buffer or optimiser state; what is updated under `label` stays together."""
+        """Adds a parameter, buffer or optimiser state.
+
+        Tensors that are updated under the same `label` stay together.
+        """
         self._label_of[_storage(tensor)] = label
         return self._add_source(tensor, name, "parameter", role)
 
     def add_update(self, optimizer: str, name: str, state: Sequence[torch.Tensor],
                    gradient: torch.Tensor, attributes: dict[str, Any]) -> None:
-        """Parameter `name`'s update: reads `gradient`, overwrites `state` (parameter first)."""
+        """Adds parameter `name`'s update: it reads `gradient` and overwrites `state` (parameter first)."""
         moved = costs.nbytes(gradient) + 2 * sum(map(costs.nbytes, state))
         self._add_op(f"{name}/{optimizer}", f"optimizer.{optimizer}", "update",
                      [state[0], gradient, *state[1:]], state, state, bytes_accessed=moved,
                      module=name.rpartition(".")[0], attributes=attributes)
 
     def value_of(self, tensor: torch.Tensor) -> int:
-        """The value a tensor has now; one never seen before becomes the output of a constant."""
+        """Returns the current value of a tensor; an unknown tensor becomes the output of a constant."""
         if id(tensor) not in self._value_of:
             latest = self._in_storage.get(_storage(tensor))
-            if latest is None:  # the zero-cost op is made before the op that asks
+            if latest is None:  # the zero-cost op comes before the op that reads it
                 return self._add_source(tensor, "constant", "constant", "buffer")
             self._remember(tensor, latest)  # autograd's own handle of a saved tensor
         return self._value_of[id(tensor)]
 
-    # --- what the step calls ------------------------------------------------------------------
+    # --- calls of the step --------------------------------------------------------------------
 
     def add_call(self, func: torch._ops.OpOverload, args: Sequence[Any],
                  kwargs: Mapping[str, Any], result: Any, origin: Origin) -> None:
-        """One call of an aten op that returned `result`."""
+        """Adds one call of an aten op that returned `result`."""
         returned = list(costs.tensors_in(result))
         given = costs.arguments(func, args, kwargs)
         written = self._written(func, given)
@@ -137,10 +138,10 @@ class StepNotes:
             self._record(func, args, kwargs, given, result, written, origin)
 
     def store(self, state: torch.Tensor, new: torch.Tensor, module: str) -> None:
-        """`state` holds the value `new` from now on, as a functional graph returns it.
+        """Makes `new` the value of `state`, as a functional graph returns it.
 
-        The op that made `new` becomes one that writes in place, if it read `state` and no later
-        op reads the old value; otherwise a copy, noted under `module`, overwrites `state`.
+        The op that made `new` writes in place if it read `state` and no later op reads the old value. Otherwise a
+        copy, noted under `module`, overwrites `state`.
         """
         if new is state:
             return
@@ -192,11 +193,11 @@ class StepNotes:
             bytes_accessed=0 if is_view else costs.traffic(name, given, outputs),
             attributes=costs.attributes(given))
         if origin.phase == "forward" and origin.sequence_nr is not None:
-            # The first op with this number is the one for which autograd made the node.
+            # The first op with this number is the op for which autograd made the node.
             self._op_of_sequence_nr.setdefault(origin.sequence_nr, index)
 
     def _undone_view(self, value: int | None, view: torch.Tensor) -> int | None:
-        """`value`, or what it is a view of, if that lies in memory exactly as `view` does."""
+        """Returns `value`, or the value it is a view of, if that has exactly the memory layout of `view`."""
         while value is not None:
             producer = self.values[value].producer
             if self._layouts[value] == _layout(view):
@@ -207,7 +208,7 @@ class StepNotes:
         return None
 
     def _place(self, origin: Origin) -> tuple[str, str, int | None]:
-        """Prefix of the op's name, its module, and the forward op it is backward of."""
+        """Returns the prefix of the op's name, its module, and the forward op to which it belongs."""
         if origin.phase == "forward":
             return origin.module or origin.area, origin.module, None
         forward_op = self._op_of_sequence_nr.get(origin.sequence_nr)
@@ -221,7 +222,7 @@ class StepNotes:
     def _add_op(self, stem: str, kind: str, phase: str, inputs: Sequence[torch.Tensor],
                 outputs: Sequence[torch.Tensor], written: Sequence[torch.Tensor],
                 is_view: bool = False, **details: Any) -> int:
-        read = [self.value_of(t) for t in inputs]  # may add constants, so before our index
+        read = [self.value_of(t) for t in inputs]  # may add constants, so it precedes our index
         index = len(self.ops)
         op = OpRecord(stem, kind, read, [], phase, **details)
         self.ops.append(op)
@@ -246,7 +247,7 @@ class StepNotes:
         return index
 
     def _overwrite(self, op: OpRecord, index: int, storage: int) -> None:
-        """Notes that `op` writes `storage`: after its readers, with the state that lives there."""
+        """Notes that `op` writes `storage`: after its readers, on the device of the state stored there."""
         op.writes = True
         op.after.update(reader for reader in self._readers.get(storage, ()) if reader != index)
         self._readers[storage], self._writer[storage] = [], index
@@ -257,7 +258,7 @@ class StepNotes:
 
     def _add_source(self, tensor: torch.Tensor, name: str, kind: str, role: str) -> int:
         index, label = len(self.ops), self._label_of.get(_storage(tensor))
-        is_state = role == "optimizer_state"  # belongs where its parameter does
+        is_state = role == "optimizer_state"  # belongs to the device of its parameter
         module = (label if is_state and label else name).rpartition(".")[0]
         value = self._new_value(tensor, index, role=role)
         self.ops.append(OpRecord(name, kind, [], [value], "update" if is_state else "forward",

@@ -1,7 +1,7 @@
-"""Shapes of what some ops return, where PyTorch's own rules refuse: `ShapeMode` asks here first.
+"""Result shapes of ops that PyTorch's own rules refuse; `ShapeMode` consults these rules first.
 
-- A grouped product (mixture of experts): the rule takes bf16 alone, the kernels take other types, too.
-- The CTC loss: the rule refuses lengths in a tensor, though the values of labels may be known.
+- A grouped product (mixture of experts): PyTorch's rule accepts only bf16, the kernels accept other types, too.
+- The CTC loss: PyTorch's rule refuses lengths in a tensor, though the values of labels may be known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ aten = torch.ops.aten
 def _grouped_mm(values: Callable[[torch.Tensor], torch.Tensor | None], a: torch.Tensor, b: torch.Tensor,
                 offs: torch.Tensor | None = None, bias: torch.Tensor | None = None,
                 out_dtype: torch.dtype | None = None) -> torch.Tensor:
-    """The product of each group of rows (columns) that `offs` divides `a`, `b` or both into."""
+    """Returns the product of each group of rows (columns).
+
+    `offs` divides `a`, `b` or both into groups.
+    """
     if a.dim() == 2 and b.dim() == 2:
         shape = (offs.shape[0], a.shape[0], b.shape[1])
     elif a.dim() == 3 and b.dim() == 3:
@@ -29,7 +32,7 @@ def _grouped_mm(values: Callable[[torch.Tensor], torch.Tensor | None], a: torch.
 def _ctc_loss(values: Callable[[torch.Tensor], torch.Tensor | None], log_probs: torch.Tensor,
               targets: torch.Tensor, input_lengths: torch.Tensor, target_lengths: torch.Tensor, *_: Any,
               **__: Any) -> Any:
-    """Losses [batch], and log alphas [batch, time, 2 * longest target + 1]."""
+    """Returns losses [batch], and log alphas [batch, time, 2 * longest target + 1]."""
     lengths = values(target_lengths)
     if lengths is None:
         return NotImplemented

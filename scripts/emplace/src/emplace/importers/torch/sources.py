@@ -1,4 +1,4 @@
-"""Which model the user means: a name of the menu, a function of a file or package, or a config."""
+"""Finds the requested model: a name of the menu, a function of a file or package, or a config."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from . import configs
 from .models import MODELS, Source, TrainingSetup
 
 LOSS_NAMES = ("model", "mean")
-# Options that only a config has, and how the user writes them.
+# Options that apply only to a config, and their spelling on the command line.
 _CONFIG_OPTIONS = {"model_class": "--class", "loss": "--loss", "attention": "--attention", "input": "--input"}
 
 
 def find(model: str | None, options: argparse.Namespace) -> Source:
-    """The model that MODEL and the options name. Throws ImportFailure."""
+    """Returns the model that MODEL and the options name. Throws ImportFailure."""
     given = {key: value for key in ("batch", "seq", "image") for value in [getattr(options, key)] if value is not None}
     if options.transformers is not None:
         if model is not None:
@@ -75,9 +75,9 @@ def _own(model: str, function: str | None, given: dict[str, int]) -> Source:
 
 
 def build_own(path: str, function: str, given: dict[str, int]) -> TrainingSetup:
-    """Calls `function` of a Python file or of a module with those of batch and seq that were given.
+    """Calls `function` of a Python file or of a module with the given ones of batch and seq.
 
-    Throws ImportFailure if there is no such function, or if it returns something else than a set-up.
+    Throws ImportFailure if the function does not exist or does not return a set-up.
     """
     module = _file(path) if path.endswith(".py") else _module(path)
     build = getattr(module, function, None)

@@ -1,11 +1,11 @@
 """One training step under fake tensors: forward, loss, backward and the optimiser's update.
 
-Fake tensors have shape, type and strides but no elements, so that a model of any size takes no
-memory and no time. What depends on the elements of parameters or data (`if tensor:`, `.item()`,
-`nonzero`) cannot be traced; what depends on constants can (`fake`).
+Fake tensors have shape, type and strides but no elements, so a model of any size takes no memory and no time.
+Code that depends on the elements of parameters or data (`if tensor:`, `.item()`, `nonzero`) cannot be traced; code
+that depends on constants can (`fake`).
 
-What a CPU alone would run is replaced by what holds for every device: dropout is one op, and an
-LSTM or GRU is unrolled into the steps of its cells instead of oneDNN's one op a layer.
+Ops that only a CPU would run are replaced by ops for every device: dropout is one op, and an LSTM or GRU is
+unrolled into the steps of its cells, in place of one oneDNN op per layer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .fake import ShapeMode, shape_world, tracing
 from .notes import StepNotes
 from .training import StepError, Training
 
-# Both see the same step; see their files for what each is for.
+# Both record the same step; their files explain their purposes.
 CAPTURES = {"aot": joint.capture, "eager": eager.capture}
 
 # Optimiser -> the state it keeps for each parameter, and its usual settings. The update is one op
-# a parameter, of kind `optimizer.<name>`, as PyTorch's `fused=True` kernels are.
+# per parameter, of kind `optimizer.<name>`, like PyTorch's `fused=True` kernels.
 OPTIMIZERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "sgd": ((), {"lr": 0.01}),
     "momentum": (("momentum_buffer",), {"lr": 0.01, "momentum": 0.9}),
@@ -41,7 +41,7 @@ DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
 class FusedDropout(TorchFunctionMode):
-    """Dropout as accelerators run it: one op that yields values and mask, not four."""
+    """Dropout as accelerators run it: one op that yields values and mask, instead of four ops."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is F.dropout:
@@ -56,10 +56,10 @@ class FusedDropout(TorchFunctionMode):
 
 @dataclasses.dataclass(frozen=True)
 class Recorded:
-    """What there is to tell of a recorded step beside its notes.
+    """Facts about a recorded step that its notes do not contain.
 
-    unused: names of the parameters that want a gradient and get none.
-    assumed_reads: input -> places in the code where a value that depends on its example was read.
+    unused: names of the parameters that require a gradient and get none.
+    assumed_reads: input -> places in the code that read a value which depends on the input's example.
     """
 
     setup: TrainingSetup
@@ -69,12 +69,12 @@ class Recorded:
 
 def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str | None, dtype: str | None,
            notes: StepNotes) -> Recorded:
-    """Notes one step of training the model that `build` makes, as `capture` sees it.
+    """Notes one step of training the model that `build` makes, by the capture `capture`.
 
     optimizer: None for inference, which is the forward pass of the module in evaluation mode alone.
-    dtype: of all floating-point parameters, buffers and inputs; None leaves them as they are.
+    dtype: of all floating-point parameters, buffers and inputs; None leaves them unchanged.
 
-    Throws StepError for a set-up that is no training step, and whatever the model's code throws.
+    Throws StepError for a set-up that is not a training step, and any exception of the model's code.
     """
     with shape_world() as mode:
         training = _prepare(build(), dtype, optimizer is None, notes, mode)
@@ -93,10 +93,10 @@ def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str | No
 
 def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, notes: StepNotes,
              mode: ShapeMode) -> Training:
-    """Casts the set-up and notes what is there before the step: inputs, parameters, buffers."""
+    """Casts the set-up and notes the tensors before the step: inputs, parameters, buffers."""
     module, inputs, targets = setup.module.train(not inference), setup.inputs, setup.targets
     if inference:
-        targets = ()  # nobody reads them
+        targets = ()  # unread at inference
     elif setup.loss_fn is None:
         raise StepError("a step of training needs a loss, or say that inference is wanted")
     if dtype is not None:
@@ -122,7 +122,10 @@ def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, notes: St
 
 
 def _mark_output(notes: StepNotes, value: int | None) -> None:
-    """Gives the role to a value and to what it is a view of; not to an input or a state handed back."""
+    """Sets the role of a value and of the value it is a view of.
+
+    An input, or state that is returned, keeps its role.
+    """
     while value is not None and notes.values[value].role == "activation":
         notes.values[value].role = "output"
         value = notes.values[value].alias_of
@@ -130,7 +133,7 @@ def _mark_output(notes: StepNotes, value: int | None) -> None:
 
 @contextlib.contextmanager
 def _without_onednn() -> Iterator[None]:
-    """As torch.backends.mkldnn.flags(enabled=False), which warns of GPUs that are not there."""
+    """Works like torch.backends.mkldnn.flags(enabled=False), but without its warnings about missing GPUs."""
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try:
@@ -165,7 +168,7 @@ def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _cast_module(module: torch.nn.Module, dtype: torch.dtype) -> None:
-    """As module.to(dtype), which cannot exchange fake parameters; tied ones stay tied."""
+    """Works like module.to(dtype), which cannot exchange fake parameters; tied ones stay tied."""
     made: dict[torch.Tensor, torch.Tensor] = {}  # by identity, as tensors are hashed
     for child in module.modules():
         for old in child._parameters.values():

@@ -1,4 +1,4 @@
-"""The forward pass of a training step as one function, and which module of it is running."""
+"""The forward pass of a training step as one function, and the tracking of the running module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emplace.importers.torch.models import TrainingSetup
 
 
 class StepError(ValueError):
-    """The model cannot be recorded; the message says what is wrong with it."""
+    """The model cannot be recorded; the message gives the reason."""
 
 
 @dataclasses.dataclass
@@ -23,7 +23,7 @@ class Training:
 
     parameters, buffers: those of the module by name; a tied one once, under its first name.
     inference: the forward pass alone, without loss or gradients.
-    area: what `run()` is at, "model" or "loss"; "" when it is not running.
+    area: the part that `run()` is executing, "model" or "loss"; "" when it is not running.
     """
 
     setup: TrainingSetup
@@ -36,14 +36,14 @@ class Training:
 
     @property
     def trained(self) -> dict[str, torch.Tensor]:
-        """The parameters that want a gradient; none where there is no backward pass."""
+        """The parameters that require a gradient; none without a backward pass."""
         return {} if self.inference else {name: p for name, p in self.parameters.items() if p.requires_grad}
 
     def run(self, inputs: Sequence[torch.Tensor], targets: Sequence[torch.Tensor],
             state: Mapping[str, torch.Tensor] | None = None) -> tuple[torch.Tensor, ...]:
-        """The scalar loss; for inference all tensors that the module returns, each once.
+        """Returns the scalar loss; for inference all tensors that the module returns, each once.
 
-        `state` stands in for the module's own parameters and buffers.
+        `state` replaces the module's own parameters and buffers.
         """
         self.area = "model"
         args, kwargs = tuple(inputs), {}
@@ -66,9 +66,9 @@ class Training:
 
     @contextlib.contextmanager
     def track_modules(self, moved: Callable[[list[str]], None]) -> Iterator[None]:
-        """Calls `moved` with the paths of the modules that run, innermost last, at each change.
+        """Calls `moved` with the paths of the running modules, innermost last, at each change.
 
-        The root's path is "". The list is the caller's to read, not to keep.
+        The root's path is "". The caller may read the list but not keep it.
         """
         running: list[str] = []
 
@@ -93,7 +93,7 @@ class Training:
                 hook.remove()
 
     def failed_in(self, error: BaseException) -> str | None:
-        """The innermost module whose code raised `error`; "loss" for the loss function's."""
+        """Returns the innermost module whose code raised `error`; "loss" for the loss function's."""
         path_of = {module: path for path, module in self.setup.module.named_modules()}
         for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
             owner = frame.f_locals.get("self")
@@ -103,7 +103,7 @@ class Training:
 
 
 def _nested(named: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    """Keyword arguments, of which `a.b` is the entry "b" of a dictionary "a"."""
+    """Returns keyword arguments; `a.b` is the entry "b" of a dictionary "a"."""
     arguments: dict[str, Any] = {}
     for name, tensor in named.items():
         owner, dot, key = name.partition(".")

@@ -17,10 +17,10 @@ from .models import TrainingSetup
 
 def build(path: str, values: Mapping[str, Any], class_name: str | None, given: Mapping[str, int],
           loss: str | None, attention: str | None, more: Sequence[str] = ()) -> TrainingSetup:
-    """The step of the model that a config describes; to be called under a ShapeMode.
+    """Returns the step of the model that a config describes; must be called under a ShapeMode.
 
     values: of the config at `path`. loss: "model", "mean", or None for inference.
-    more: names of inputs that the model could do without. Throws ImportFailure.
+    more: names of optional inputs. Throws ImportFailure.
     """
     transformers.logging.set_verbosity_error()
     config = _config(path, values)
@@ -49,14 +49,14 @@ def _config(path: str, values: Mapping[str, Any]) -> Any:
         raise ImportFailure(f"{path}: Transformers {transformers.__version__} knows no model_type {kind!r}{hint}")
     try:
         cls = transformers.CONFIG_MAPPING[kind]
-        return cls.from_dict(cls._decode_special_floats(dict(values)))  # as for a file: infinity is {"__float__": ...}
-    except Exception as error:  # whatever a config class throws at values it does not like
+        return cls.from_dict(cls._decode_special_floats(dict(values)))  # as from a file: infinity is {"__float__": ...}
+    except Exception as error:  # a config class may throw anything for values it refuses
         first = " ".join(str(error).split())
         raise ImportFailure(f"{path}: {transformers.CONFIG_MAPPING[kind].__name__} refuses it: {first}") from error
 
 
 def _class(path: str, config: Any, name: str | None) -> tuple[type, Any]:
-    """The class, and the config or the part of it, that of the text for instance, which the class takes."""
+    """Returns the class, and the config or the part of it (such as the text's) that the class takes."""
     choices = _classes_of(config)
     hint = f" (choices for {config.model_type}: {', '.join(choices)})" if choices else ""
     if name is None:
@@ -72,7 +72,7 @@ def _class(path: str, config: Any, name: str | None) -> tuple[type, Any]:
 
 
 def _classes_of(config: Any) -> list[str]:
-    """The classes that Transformers lists for a kind of model."""
+    """Returns the classes that Transformers lists for a kind of model."""
     from transformers.models.auto import modeling_auto
 
     found = set()
@@ -97,7 +97,7 @@ def _model(path: str, cls: type, config: Any, attention: str | None) -> Any:
 
 
 def _parts(config: Any) -> list[Any]:
-    """The config and those inside it, of encoder and decoder, or of text and images."""
+    """Returns the config and those inside it, of encoder and decoder, or of text and images."""
     parts = [config]
     for key in getattr(config, "sub_configs", {}):
         part = getattr(config, key, None)
@@ -107,11 +107,11 @@ def _parts(config: Any) -> list[Any]:
 
 
 def _without_chance(config: Any) -> list[tuple[str, int, str]]:
-    """Takes out of the config what makes the ops of a step depend on chance, and tells of it."""
+    """Removes settings that make the ops of a step depend on random numbers; returns the changes."""
     notes = []
     for part in _parts(config):
         if getattr(part, "use_cache", False):
-            part.use_cache = False  # keys and values of past tokens are for generation, one token at a time
+            part.use_cache = False  # keys and values of past tokens serve only generation, one token at a time
         for name in sorted(vars(part)):
             value = getattr(part, name)
             if "layerdrop" in name and isinstance(value, (int, float)) and value > 0:
@@ -132,13 +132,13 @@ def _has_experts(model: Any) -> bool:
 
 
 def _other_modalities(model: Any) -> list[str]:
-    """Arguments of forward() that bring images, sound or film."""
+    """Returns the arguments of forward() for images, sound or film."""
     return [name for name in inspect.signature(model.forward).parameters
             if name in ("pixel_values", "pixel_values_videos", "input_features", "input_values")]
 
 
 def _mean_loss(output: Any) -> torch.Tensor:
-    """Mean of the squares of the first floating-point tensor that the model returns."""
+    """Returns the mean of the squares of the first floating-point tensor that the model returns."""
     from torch.utils import _pytree as pytree
 
     for tensor in pytree.tree_leaves(output):

@@ -1,7 +1,7 @@
-"""PyTorch's operators by their names: which are made of others, what they write, their work [FLOP].
+"""PyTorch's operators by their names: those made of others, the arguments they write, their work [FLOP].
 
 As in `emplace import --from torch`, products, convolutions and attention have FLOPs (a multiply-add
-counts two); other ops are paid for by their bytes.
+counts two). The cost of other ops comes from their bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Callable, Sequence
 
 from ..dtypes import dtype_name
 
-# Operators that only call others: those become ops, not these.
+# Operators that only call others; the called operators become ops.
 COMPOSITE = frozenset("""
     _batch_norm_impl_index _pad_enum adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d avg_pool1d batch_norm
     binary_cross_entropy_with_logits broadcast_tensors chunk conv1d conv2d conv3d conv_transpose1d conv_transpose2d
@@ -20,14 +20,14 @@ COMPOSITE = frozenset("""
     max_pool3d meshgrid narrow nll_loss nll_loss2d nll_loss_nd pad reshape reshape_as rms_norm rnn_relu
     rnn_tanh scaled_dot_product_attention softmax tensor_split to to_dense type_as unflatten upsample_nearest view_as
     """.split())
-# Operators that write arguments without saying so: position of the arguments.
+# Operators whose schema does not declare the arguments they write: positions of these.
 SILENT_WRITES = {"native_batch_norm": (3, 4), "cudnn_batch_norm": (3, 4), "miopen_batch_norm": (3, 4)}
 _TRAINING = {"native_batch_norm": 5, "cudnn_batch_norm": 5, "miopen_batch_norm": 5}
-# Arguments that are weights, and those that are running statistics.
+# Arguments that are weights, and arguments that are running statistics.
 WEIGHTS = {"addmm": (0, 2), "convolution": (1, 2), "embedding": (0,), "native_layer_norm": (2, 3),
            "native_group_norm": (1, 2), "native_batch_norm": (1, 2), "cudnn_batch_norm": (1, 2)}
 STATISTICS = SILENT_WRITES
-# Products whose work cannot be told from the shapes of a trace.
+# Products whose work does not follow from the shapes of a trace.
 _UNKNOWN_WORK = ("_cudnn_rnn", "mkldnn_rnn_layer", "miopen_rnn", "_scaled_mm", "_fft", "_int_mm", "cdist",
                  "_embedding_bag")
 DTYPES = {"float": "f32", "double": "f64", "c10::half": "f16", "half": "f16", "c10::bfloat16": "bf16",
@@ -37,33 +37,33 @@ DTYPES = {"float": "f32", "double": "f64", "c10::half": "f16", "half": "f16", "c
 
 
 def is_operator(name: str) -> bool:
-    """Whether a recorded name is that of an operator, not of a range, an autograd node, a module."""
+    """Returns whether a recorded name is that of an operator, not of a range, an autograd node, a module."""
     space, colons, rest = name.partition("::")
     return bool(colons) and bool(rest) and " " not in name and space.isidentifier() \
         and space not in ("autograd", "torch", "nccl", "profiler")
 
 
 def base_name(name: str) -> str:
-    """`add` of aten::add_ and aten::add; `c10d.allreduce` of c10d::allreduce_."""
+    """Returns `add` for aten::add_ and aten::add; `c10d.allreduce` for c10d::allreduce_."""
     space, _, rest = name.partition("::")
     rest = rest[:-1] if rest.endswith("_") and not rest.endswith("__") else rest
     return rest if space == "aten" else f"{space}.{rest}"
 
 
 def kind(name: str) -> str:
-    """The kind of the op: aten.add, as the importer of PyTorch models names it."""
+    """Returns the kind of the op: aten.add, as the importer of PyTorch models names it."""
     base = base_name(name)
     return base if "." in base else f"aten.{base}"
 
 
 def dtype(text: str) -> str:
-    """`f32` of "Tensor(float)" or "float"; "" of what graph files have no word for."""
+    """Returns `f32` for "Tensor(float)" or "float"; "" for types without a name in graph files."""
     inner = text.removeprefix("Tensor(").removesuffix(")").strip()
     return DTYPES.get(inner.lower()) or dtype_name(inner) or ""
 
 
 def written_arguments(name: str, schema: str, values: Sequence[Any]) -> set[int]:
-    """Positions of the arguments that the call writes: by its schema, else by the name."""
+    """Returns the positions of the arguments that the call writes: by its schema, else by the name."""
     base = base_name(name)
     silent = SILENT_WRITES.get(base, ())
     if silent and len(values) > _TRAINING[base] and values[_TRAINING[base]] in (False, 0, "False"):
@@ -76,7 +76,7 @@ def written_arguments(name: str, schema: str, values: Sequence[Any]) -> set[int]
 
 
 def _split(arguments: str) -> list[str]:
-    """The arguments of a schema: split at commas outside of brackets."""
+    """Returns the arguments of a schema, split at commas outside of brackets."""
     parts, depth = [""], 0
     for letter in arguments:
         depth += (letter in "([") - (letter in ")]")
@@ -93,9 +93,9 @@ Shape = Sequence[int]
 
 
 def flops(name: str, inputs: Sequence[Shape | None], values: Sequence[Any], output: Shape | None) -> int | None:
-    """Work of one call [FLOP]; None: it works, but how much cannot be told.
+    """Returns the work of one call [FLOP]; None: there is work, but its amount is unknown.
 
-    inputs: the shape of each argument that is a tensor, else None; values: the arguments that are no
+    inputs: the shape of each argument that is a tensor, else None; values: the arguments that are not
     tensors at their positions; output: shape of the first result.
     """
     base = base_name(name)
@@ -104,42 +104,51 @@ def flops(name: str, inputs: Sequence[Shape | None], values: Sequence[Any], outp
         return None if base.startswith(_UNKNOWN_WORK) else 0
     try:
         return int(formula(inputs, values, output))
-    except (TypeError, IndexError):  # the trace has no shapes of this call
+    except (TypeError, IndexError):  # the trace lacks the shapes of this call
         return None
 
 
 def _mm(first: int) -> Callable[..., int]:
-    """[.., m, k] x [.., k, n]: 2 m n k of each; `first`: position of the first factor."""
+    """Returns the rule for [.., m, k] x [.., k, n]: 2 m n k each; `first`: position of the first factor."""
     return lambda i, v, o: 2 * math.prod(i[first]) * i[first + 1][-1]
 
 
 def _convolution(i: Sequence[Any], v: Sequence[Any], o: Any) -> int:
-    """Weights [filters, channels / groups, window]: each output (transposed: input) takes their MACs."""
+    """Counts a convolution: each output element (transposed: input element) takes the weights' multiply-adds.
+
+    Weights are [filters, channels / groups, window].
+    """
     grid = i[0] if len(v) > 6 and v[6] in (True, "True") else o or _convolved(i, v)
     return 2 * math.prod(grid) * math.prod(i[1][1:])
 
 
 def _convolved(i: Sequence[Any], v: Sequence[Any]) -> list[int]:
-    """Shape of a convolution's result: (x, w, b, stride, padding, dilation, ...), images [n, c, ...]."""
+    """Returns the result's shape: (x, w, b, stride, padding, dilation, ...), images [n, c, ...]."""
     sizes = [(size + 2 * pad - dilation * (window - 1) - 1) // stride + 1
              for size, window, stride, pad, dilation in zip(i[0][2:], i[1][2:], v[3], v[4], v[5])]
     return [i[0][0], i[1][0], *sizes]
 
 
 def _convolution_backward(i: Sequence[Any], v: Sequence[Any], o: Any) -> int:
-    """Each of the gradients of input and weights costs what the convolution does: (dy, x, w, ...)."""
+    """Counts as much as the convolution for each of the gradients of input and weights.
+
+    Arguments: (dy, x, w, ...).
+    """
     wanted = v[10] if len(v) > 10 and isinstance(v[10], (list, tuple)) else [True, True]
     grid = i[1] if len(v) > 7 and v[7] in (True, "True") else i[0]
     return sum(map(bool, wanted[:2])) * 2 * math.prod(grid) * math.prod(i[2][1:])
 
 
 def _attention(i: Sequence[Any], v: Sequence[Any], o: Any) -> int:
-    """q [.., s, d], k [.., t, d], v [.., t, e]: scores 2 s t d, sums 2 s t e."""
+    """Counts attention: q [.., s, d], k [.., t, d], v [.., t, e]: scores 2 s t d, sums 2 s t e."""
     return 2 * math.prod(i[0][:-1]) * i[1][-2] * (i[0][-1] + i[2][-1])
 
 
 def _attention_backward(i: Sequence[Any], v: Sequence[Any], o: Any) -> int:
-    """(dy, q, k, v): scores once more, and gradients of scores, v, q, k: three of d, two of e."""
+    """Counts the scores once more, and the gradients of scores, v, q, k: three of d, two of e.
+
+    Arguments: (dy, q, k, v).
+    """
     return 2 * math.prod(i[1][:-1]) * i[2][-2] * (3 * i[1][-1] + 2 * i[3][-1])
 
 

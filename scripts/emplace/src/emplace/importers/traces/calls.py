@@ -1,4 +1,4 @@
-"""The tree of what was recorded, and the calls in it that become ops."""
+"""The tree of recorded nodes, and the calls in it that become ops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import aten
 
 @dataclasses.dataclass(frozen=True)
 class Ref:
-    """A tensor as a call saw it. storage: what memory it is in; view: tells views of it apart; size in [B]."""
+    """A tensor as a call saw it. storage: identifies its memory; view: distinguishes views of it; size in [B]."""
 
     storage: Any
     view: Any
@@ -21,10 +21,10 @@ class Ref:
 
 @dataclasses.dataclass
 class Node:
-    """What was recorded: an operator's call, or a range around calls. Durations in [ns].
+    """A recorded node: an operator's call, or a range around calls. Durations in [ns].
 
-    inputs: of each argument a Ref, a list of them, or another value; outputs likewise. order: nodes
-    began in this order. duration: host time with all that is inside; device: time of its own kernels.
+    inputs: for each argument a Ref, a list of them, or another value; outputs likewise. order: nodes
+    began in this order. duration: host time including inner nodes; device: time of its own kernels.
     """
 
     id: int
@@ -42,7 +42,7 @@ class Node:
 
 @dataclasses.dataclass
 class Call:
-    """An op to be: a node, the phase it is in, and what happened inside. Durations in [ns]."""
+    """A future op: a node, its phase, and the nodes inside it. Durations in [ns]."""
 
     node: Node
     phase: str
@@ -52,19 +52,19 @@ class Call:
     duration: int | None
     inner_inputs: list[Ref] = dataclasses.field(default_factory=list)
     inner_outputs: list[Ref] = dataclasses.field(default_factory=list)
-    parts: int = 1  # ops into which a call on lists was taken apart
+    parts: int = 1  # number of ops into which a call on lists was split
 
 
 @dataclasses.dataclass
 class Selection:
     calls: list[Call]
-    split: int = 0           # calls on lists that were taken apart
+    split: int = 0           # calls on lists that were split
     outside: int | None = None  # host time outside of calls [ns]
     on_device: bool = False  # durations are those of kernels
 
 
 def refs(arguments: Iterable[Any]) -> Iterator[Ref]:
-    """The tensors in arguments, in order; in lists, too."""
+    """Yields the tensors in arguments, in order, including those in lists."""
     for argument in arguments:
         if isinstance(argument, Ref):
             yield argument
@@ -73,10 +73,10 @@ def refs(arguments: Iterable[Any]) -> Iterator[Ref]:
 
 
 def select(roots: Sequence[Node]) -> Selection:
-    """The calls that become ops: the outermost operators, but for those that only call others.
+    """Returns the calls that become ops: the outermost operators, but not those that only call others.
 
-    With kernels anywhere, an op's duration is that of its kernels; else it is host time, which an
-    operator that only calls others gives to the last of them.
+    If there are kernels, an op's duration is that of its kernels. Otherwise it is host time; the own time of
+    an operator that only calls others is added to the last of them.
     """
     nodes = sorted(roots, key=lambda node: node.order)
     on_device = any(node.device is not None for root in nodes for node in _everything(root))
@@ -99,7 +99,7 @@ def _everything(node: Node) -> Iterator[Node]:
 
 
 def _timed(node: Node) -> Iterator[Node]:
-    """The outermost nodes that have a duration."""
+    """Yields the outermost nodes that have a duration."""
     if node.duration is not None:
         yield node
     else:
@@ -141,7 +141,7 @@ def _duration(node: Node, selection: Selection) -> int | None:
 
 
 def _settle_phases(calls: list[Call]) -> None:
-    """What is outside of autograd and the optimiser belongs to what comes next."""
+    """Assigns calls outside of autograd and the optimiser to the phase that follows them."""
     backward = [index for index, call in enumerate(calls) if call.phase == "backward"]
     if not backward:
         return
@@ -149,12 +149,15 @@ def _settle_phases(calls: list[Call]) -> None:
     if first and aten.base_name(calls[first - 1].node.name) in ("ones_like", "ones"):  # the gradient of the loss
         calls[first - 1].phase = "backward"
     for index, call in enumerate(calls):
-        if index > first and call.phase == "forward":  # clipping, say
+        if index > first and call.phase == "forward":  # for example clipping
             call.phase = "update"
 
 
 def _parts(call: Call, selection: Selection) -> list[Call]:
-    """A call on lists of tensors (`_foreach_add_`, `_fused_adam_`) as one call for each place in them."""
+    """Splits a call on lists of tensors (`_foreach_add_`, `_fused_adam_`).
+
+    Returns one call for each position in the lists.
+    """
     name = aten.base_name(call.node.name)
     lists = [argument for argument in call.inputs if isinstance(argument, list) and any(True for _ in refs(argument))]
     lengths = {len(argument) for argument in lists}
@@ -171,7 +174,7 @@ def _parts(call: Call, selection: Selection) -> list[Call]:
         [call.outputs] if len(call.outputs) == number else []
     calls = [dataclasses.replace(call, inputs=part(call.inputs, index), outputs=part(outputs, index), parts=number,
                                  inner_inputs=[], inner_outputs=[]) for index in range(number)]
-    if call.duration is not None:  # in proportion to the bytes, whole nanoseconds, none lost
+    if call.duration is not None:  # in proportion to the bytes, in whole nanoseconds without loss
         sizes = [sum(ref.num_bytes for ref in refs(each.inputs)) for each in calls]
         total, given, done = sum(sizes) or 1, 0, 0
         for each, size in zip(calls, sizes):

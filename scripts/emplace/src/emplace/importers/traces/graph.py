@@ -1,4 +1,4 @@
-"""Calls with the tensors they touch, as a graph: who reads what whom wrote, by the storages in memory."""
+"""Calls with their tensors as a graph; storages in memory connect a tensor's writer with its readers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .. import Dropped, graph_file
 from . import aten
 from .calls import Call, Ref, Selection, refs
 
-Key = tuple[Any, int]  # a storage, and how often its memory had been given away before
+Key = tuple[Any, int]  # a storage, and how often its memory had been released before
 
 
 @dataclasses.dataclass
 class _Memory:
-    """What is in a storage now: the tensor that was written last, views of it, who read it since."""
+    """The contents of a storage: the tensor written last, views of it, and its readers since."""
 
     current: int
     root: str
@@ -25,7 +25,7 @@ class _Memory:
 
 @dataclasses.dataclass
 class _Use:
-    """A storage that was there before the first call: what was done with it."""
+    """The use of a storage that existed before the first call."""
 
     largest: Ref
     phases: set[str] = dataclasses.field(default_factory=set)
@@ -34,7 +34,7 @@ class _Use:
 
 
 def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str | None) -> list[Dropped]:
-    """Fills `graph`; returns what is to be told. device_kind: of the durations, None if there are none."""
+    """Fills `graph` and returns the dropped parts. device_kind: of the durations, None if there are none."""
     return _Builder(selection, graph, device_kind).run()
 
 
@@ -43,17 +43,17 @@ class _Builder:
         self.selection, self.graph, self.device_kind = selection, graph, device_kind
         self.calls = selection.calls
         self.generation: dict[Any, int] = {}
-        self.keys: list[dict[Ref, Key]] = []        # of each call: the keys of the tensors it reads
-        self.results: list[dict[Ref, Key]] = []     # likewise of those it makes
+        self.keys: list[dict[Ref, Key]] = []        # for each call, the keys of the tensors it reads
+        self.results: list[dict[Ref, Key]] = []     # likewise of the tensors it makes
         self.external: dict[Key, _Use] = {}
         self.memory: dict[Key, _Memory] = {}
-        self.inner: set[Key] = set()                # memory that was made inside of calls
-        self.pending: dict[Key, tuple[int, Ref]] = {}  # made inside of an op, not read yet
+        self.inner: set[Key] = set()                # memory that was created inside of calls
+        self.pending: dict[Key, tuple[int, Ref]] = {}  # created inside of an op, not read yet
         self.counts: collections.Counter[str] = collections.Counter()
         self.by_sequence: dict[int, str] = {}
         self.together: dict[Key, Key] = {}          # a parameter's state -> the parameter
         self.has_update = False                     # parameters are written after the backward pass
-        self.roles: dict[Key, str] = {}             # of what was there before
+        self.roles: dict[Key, str] = {}             # of storages that existed before the first call
         self.numbers: dict[Key, int] = {}
         self.unknown: collections.Counter[str] = collections.Counter()
         self.copies = 0
@@ -73,13 +73,16 @@ class _Builder:
         return self._told()
 
     def _trace(self, call: Call) -> None:
-        """Which memory each tensor of a call is in: a result in none of the inputs' is new memory."""
+        """Finds the memory of each tensor of a call.
+
+        A result that is in the memory of no input is new memory.
+        """
         read: dict[Ref, Key] = {}
         written = aten.written_arguments(call.node.name, call.node.schema, call.inputs)
         for position, argument in enumerate(call.inputs):
             for ref in refs([argument]):
                 known = self.generation.get(ref.storage, -1)
-                # A number that Python made may lie where a number inside of an earlier call was.
+                # A number made by Python may use the memory of a number inside an earlier call.
                 if known < 0 or (not ref.shape and (ref.storage, known) in self.inner):
                     self.generation[ref.storage] = known = known + 1
                     self.external[ref.storage, known] = _Use(ref)
@@ -115,7 +118,7 @@ class _Builder:
             use.places.add("statistics")
 
     def _role(self, use: _Use) -> str:
-        if not use.largest.shape and not use.written:  # a number of Python's
+        if not use.largest.shape and not use.written:  # a Python number
             return "constant"
         if use.phases == {"update"}:
             return "optimizer_state"
@@ -126,7 +129,7 @@ class _Builder:
         return "parameter" if "weight" in use.places and not self.has_update else "input"
 
     def _join_states(self) -> None:
-        """A state belongs to the parameter that it is used with, or whose gradient it takes in."""
+        """Assigns each state to the parameter that it is used with, or whose gradient it accumulates."""
         parent: dict[Key, Key] = {}
 
         def find(key: Key) -> Key:
@@ -164,7 +167,7 @@ class _Builder:
         self.memory[key] = _Memory(tensor, role)
 
     def _label(self, key: Key, role: str) -> str | None:
-        """The name of the parameter that something belongs to."""
+        """Returns the name of the parameter to which a tensor belongs."""
         owner = self.together.get(key, key)
         if role not in ("parameter", "optimizer_state") or self.roles.get(owner) != "parameter":
             return None
@@ -176,7 +179,7 @@ class _Builder:
         changed = {read[ref] for position in written for ref in refs(call.inputs[position:position + 1])}
         own = dict.fromkeys(refs(call.outputs))
         if own and not changed and all(ref in read and made[ref] == read[ref] for ref in own):
-            self.copies += 1  # gives back what it was given
+            self.copies += 1  # returns its argument
             return
         number = len(self.graph.ops)
         inputs, used = [], {}
@@ -257,7 +260,10 @@ class _Builder:
         return self.graph.tensor(number, ref.shape, ref.dtype, role=role, num_bytes=ref.num_bytes, alias_of=alias)
 
     def _mark_outputs(self) -> None:
-        """What the step is for: what the backward pass begins with, or what an inference leaves unread."""
+        """Marks the outputs of the step.
+
+        They are the first input of the backward pass, or the unread results of an inference.
+        """
         ops, tensors = self.graph.ops, self.graph.tensors
         backward = next((op for op in ops if op.phase == "backward" and op.inputs), None)
         read = {tensor for op in ops for tensor in op.inputs}

@@ -1,4 +1,4 @@
-"""The networks that `emplace import --from tensorflow` knows, as functions that build a forward pass.
+"""The networks of `emplace import --from tensorflow`, as functions that build a forward pass.
 
 A model is a module with `build(options) -> loss`, which adds ops to the default `tf.Graph` with
 `tf.compat.v1` variables and returns the scalar loss; one entry of `MODELS` names it. TensorFlow is
@@ -17,7 +17,7 @@ from typing import Any, Mapping
 class Model:
     """A registered network; `defaults` are the options it takes, with their default values.
 
-    `fixed` is what tells it apart from other networks of its module, and no option.
+    `fixed` distinguishes it from other networks of its module and is not an option.
     """
 
     name: str
@@ -32,10 +32,11 @@ class Model:
         return importlib.import_module(f"{__name__}.{self.module}").build(everything)
 
 
-# Optimiser, clipping and aggregation are part of a model's usual training step, so they are here.
-# aggregation: how gradients of one value that is read many times are summed. "add_n", TensorFlow's
-# default, keeps all of them until the last exists; "tree" adds them one by one. RNNLM needs "tree":
-# its 80 LSTM steps make 80 gradients of 134 MB each, and the papers ran it on one 12 GB GPU.
+# Optimiser, clipping and aggregation belong to a model's usual training step, so they are here.
+# aggregation: how the gradients of one value that is read many times are summed. "add_n",
+# TensorFlow's default, keeps all of them until the last exists; "tree" adds them one by one. RNNLM
+# needs "tree": its 80 LSTM steps make 80 gradients of 134 MB each, and the papers ran it on one
+# 12 GB GPU.
 _IMAGE = {"clip": None, "aggregation": "add_n"}
 _TEXT = {"clip": 5.0}
 

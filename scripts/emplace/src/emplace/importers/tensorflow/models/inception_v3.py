@@ -1,7 +1,7 @@
 """Inception-V3: Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", 2016.
 
 The layer widths are those of the authors' released model. Batch normalisation has scale and offset:
-23,834,568 parameters, with the auxiliary head 27,161,264; 5.7 G multiply-adds an image of 299x299.
+23,834,568 parameters, with the auxiliary head 27,161,264; 5.7 G multiply-adds per image of 299x299.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _conv = functools.partial(conv_bn_relu, decay=DECAY)
 
 
 def _chain(x: tf.Tensor, scope: str, *layers: tuple) -> tf.Tensor:
-    """A branch: convolutions (filters, kernel[, stride, padding]) one after another."""
+    """Returns a branch: convolutions (filters, kernel[, stride, padding]) one after another."""
     with tf1.variable_scope(scope):
         for index, layer in enumerate(layers):
             x = _conv(x, f"conv{index}", *layer)
@@ -28,7 +28,7 @@ def _chain(x: tf.Tensor, scope: str, *layers: tuple) -> tf.Tensor:
 
 
 def _pooled(x: tf.Tensor, filters: int) -> tf.Tensor:
-    """The pooling branch: 3x3 average at stride 1, then 1x1."""
+    """Returns the pooling branch: 3x3 average at stride 1, then 1x1."""
     with tf1.variable_scope("pool"):
         return _conv(tf.nn.avg_pool2d(x, 3, 1, "SAME"), "conv0", filters, 1)
 
@@ -73,7 +73,7 @@ def _block8(x: tf.Tensor) -> tf.Tensor:
 
 
 def _auxiliary(x: tf.Tensor) -> tf.Tensor:
-    """Logits from the last 17x17 grid."""
+    """Returns logits from the last 17x17 grid."""
     x = tf.nn.avg_pool2d(x, 5, 3, "VALID")
     x = _conv(x, "conv0", 128, 1)
     x = _conv(x, "conv1", 768, 5, 1, "VALID")
@@ -81,7 +81,7 @@ def _auxiliary(x: tf.Tensor) -> tf.Tensor:
 
 
 def build(options: types.SimpleNamespace) -> tf.Tensor:
-    """Forward pass and loss for `options.batch` images; `options.aux`: with the auxiliary head."""
+    """Builds forward pass and loss for `options.batch` images; `options.aux`: with the auxiliary head."""
     x, labels = image_inputs(options.batch, 299)
     x = _conv(x, "stem0", 32, 3, 2, "VALID")
     x = _conv(x, "stem1", 32, 3, 1, "VALID")

@@ -1,7 +1,7 @@
-"""Layers on `tf.nn` and `tf.compat.v1` variables, op by op as TensorFlow 1 graphs have them.
+"""Layers on `tf.nn` and `tf.compat.v1` variables, with the single ops of TensorFlow 1 graphs.
 
 Images are [batch, height, width, channels] (NHWC), TensorFlow's own layout; sequences are lists
-with one [batch, features] tensor a time step. Every layer names its ops by a scope.
+with one [batch, features] tensor per time step. Every layer names its ops by a scope.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NUM_CLASSES = 1000
 
 
 def weight(name: str, shape: Sequence[int], decay: float = 0.0) -> Tensor:
-    """A trainable variable; `decay` > 0 adds decay * |w|^2 / 2 to the regularisation losses."""
+    """Returns a trainable variable; `decay` > 0 adds decay * |w|^2 / 2 to the regularisation losses."""
     variable = tf1.get_variable(name, shape, tf.float32, tf1.glorot_uniform_initializer())
     if decay > 0:
         with tf1.name_scope("decay"):
@@ -50,7 +50,7 @@ def batch_norm(x: Tensor, scope: str = "bn") -> Tensor:
 
 def conv(x: Tensor, filters: int, kernel: int | tuple[int, int], stride: int = 1,
          padding: str = "SAME", decay: float = 0.0) -> Tensor:
-    """Convolution without bias; `kernel` = size or (height, width)."""
+    """Applies a convolution without bias; `kernel` = size or (height, width)."""
     height, width = (kernel, kernel) if isinstance(kernel, int) else kernel
     weights = weight("weights", [height, width, int(x.shape[-1]), filters], decay)
     return tf.nn.conv2d(x, weights, stride, padding)
@@ -58,7 +58,7 @@ def conv(x: Tensor, filters: int, kernel: int | tuple[int, int], stride: int = 1
 
 def separable_conv(x: Tensor, filters: int, kernel: int, stride: int = 1,
                    decay: float = 0.0) -> Tensor:
-    """Depthwise `kernel` x `kernel` convolution, then 1x1; no bias, SAME padding."""
+    """Applies a depthwise `kernel` x `kernel` convolution, then a 1x1 one; no bias, SAME padding."""
     channels = int(x.shape[-1])
     depthwise = weight("depthwise", [kernel, kernel, channels, 1], decay)
     pointwise = weight("pointwise", [1, 1, channels, filters], decay)
@@ -69,27 +69,27 @@ def separable_conv(x: Tensor, filters: int, kernel: int, stride: int = 1,
 def conv_bn_relu(x: Tensor, scope: str, filters: int, kernel: int | tuple[int, int],
                  stride: int = 1, padding: str = "SAME", decay: float = 0.0,
                  relu: bool = True) -> Tensor:
-    """Convolution, batch normalisation and (with `relu`) the rectifier."""
+    """Applies convolution, batch normalisation and (with `relu`) the rectifier."""
     with tf1.variable_scope(scope):
         x = batch_norm(conv(x, filters, kernel, stride, padding, decay))
         return tf.nn.relu(x) if relu else x
 
 
 def dense(x: Tensor, scope: str, units: int, decay: float = 0.0) -> Tensor:
-    """x [n, features] -> [n, units]: matrix product plus bias."""
+    """Returns x [n, features] -> [n, units]: matrix product plus bias."""
     with tf1.variable_scope(scope):
         weights = weight("weights", [int(x.shape[-1]), units], decay)
         return tf.nn.bias_add(tf.matmul(x, weights), bias("biases", units))
 
 
 def image_inputs(batch: int, size: int) -> tuple[Tensor, Tensor]:
-    """The placeholders: images [batch, size, size, 3], labels [batch]."""
+    """Returns the placeholders: images [batch, size, size, 3], labels [batch]."""
     return (tf1.placeholder(tf.float32, [batch, size, size, 3], "images"),
             tf1.placeholder(tf.int32, [batch], "labels"))
 
 
 def classifier_loss(labels: Tensor, heads: Sequence[tuple[Tensor, float]]) -> Tensor:
-    """Mean cross entropy of each (logits, weight), summed, plus the regularisation losses."""
+    """Returns the sum of the mean cross entropy of each (logits, weight), plus the regularisation losses."""
     with tf1.name_scope("loss"):
         terms = []
         for logits, scale in heads:
@@ -133,7 +133,7 @@ def zero_state(batch: int, hidden: int, scope: str) -> tuple[Tensor, Tensor]:
 
 
 def drop(x: Tensor, rate: float, scope: str, step: int) -> Tensor:
-    """Dropout of a share `rate` of one time step's values."""
+    """Drops a share `rate` of one time step's values."""
     if rate == 0:
         return x
     with tf1.name_scope(f"{scope}/t{step}/"):
@@ -141,7 +141,7 @@ def drop(x: Tensor, rate: float, scope: str, step: int) -> Tensor:
 
 
 def embed(tokens: Tensor, scope: str, vocab: int, size: int) -> list[Tensor]:
-    """tokens [batch, time] -> one [batch, size] a time step."""
+    """Maps tokens [batch, time] to one [batch, size] per time step."""
     with tf1.variable_scope(scope):
         table = weight("table", [vocab, size])
         return tf.unstack(tf.nn.embedding_lookup(table, tokens), axis=1)

@@ -1,8 +1,8 @@
 """NASNet-A: Zoph et al., "Learning Transferable Architectures for Scalable Image Recognition".
 
-CVPR 2018. mobile: 4 @ 1056, 224x224 images, 5.3 M parameters, 564 M multiply-adds an image; large:
+CVPR 2018. mobile: 4 @ 1056, 224x224 images, 5.3 M parameters, 564 M multiply-adds per image; large:
 6 @ 4032, 331x331, 88.9 M parameters, 23.8 G multiply-adds. No auxiliary head, no drop path.
-A cell reads the two cells before it: `x` the last one's output, `p` the one before that.
+A cell reads the outputs of the two cells before it: `x` is that of the last one, `p` that of the one before.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VARIANTS = {"mobile": Variant(224, 1056, 4, 32, False), "large": Variant(331, 40
 
 
 def _separable(x: tf.Tensor, scope: str, filters: int, kernel: int, stride: int = 1) -> tf.Tensor:
-    """Twice (relu, separable convolution, batch normalisation); the first has the stride."""
+    """Applies twice (relu, separable convolution, batch normalisation); the first one has the stride."""
     with tf1.variable_scope(scope):
         for index, step in enumerate((stride, 1)):
             with tf1.variable_scope(f"sep{index}"):
@@ -47,7 +47,7 @@ def _project(x: tf.Tensor, scope: str, filters: int) -> tf.Tensor:
 
 
 def _halve(p: tf.Tensor, filters: int) -> tf.Tensor:
-    """Factorised reduction: two shifted subsamplings, a 1x1 convolution each, side by side."""
+    """Applies a factorised reduction: two shifted subsamplings, each with a 1x1 convolution, side by side."""
     with tf1.variable_scope("adjust"):
         p = tf.nn.relu(p)
         shifted = tf.pad(p, [[0, 0], [0, 1], [0, 1], [0, 0]])[:, 1:, 1:, :]
@@ -92,7 +92,7 @@ def _reduction_cell(x: tf.Tensor, p: tf.Tensor | None, filters: int) -> tf.Tenso
 
 
 def build(options: types.SimpleNamespace) -> tf.Tensor:
-    """Forward pass and loss for `options.batch` images; `options.variant`: mobile or large."""
+    """Builds forward pass and loss for `options.batch` images; `options.variant`: mobile or large."""
     variant = VARIANTS[options.variant]
     filters = variant.penultimate // 24
     x, labels = image_inputs(options.batch, variant.image)

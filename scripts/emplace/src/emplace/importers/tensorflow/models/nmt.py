@@ -7,8 +7,8 @@ as many over `unroll` target words (teacher forcing). At step t, with decoder ou
     e_ts = v . tanh(k_s + q_t W_q);  a_t = softmax(e_t);  context_t = sum_s a_ts m_s
     attentional_t = tanh([q_t, context_t] W_c);  logits_t = attentional_t W_o + b_o
 
-The bottom layer of step t + 1 reads [word, context_t]. Attention and softmax are ops of their own
-at every step, as in the TensorFlow 1 attention decoder, so a placer may part them from the LSTMs.
+The bottom layer of step t + 1 reads [word, context_t]. Attention and softmax are separate ops at
+every step, as in the TensorFlow 1 attention decoder, so a placer may separate them from the LSTMs.
 Every LSTM layer drops a share `dropout` of its inputs.
 Parameters, V = vocab, H = hidden, L = layers:
     2 V H + (2 L 2 H + H) 4 H + 2 L 4 H + 2 H H + H + 2 H H + H V + V.
@@ -38,7 +38,7 @@ class _Attention:
             self.keys = tf.reshape(keys, [batch, time, hidden])
 
     def __call__(self, query: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """query [batch, hidden] -> (context, attentional), each [batch, hidden]."""
+        """Maps query [batch, hidden] to (context, attentional), each [batch, hidden]."""
         with tf1.name_scope(f"attention/t{step}/"):
             projected = tf.expand_dims(tf.matmul(query, self.query_weights), 1)
             energy = tf.reduce_sum(tf.tanh(self.keys + projected) * self.score, 2)
@@ -64,7 +64,7 @@ def _encode(tokens: Tensor, options: types.SimpleNamespace) -> tuple[Tensor, lis
 
 
 def build(options: types.SimpleNamespace) -> Tensor:
-    """Forward pass and loss: weighted cross entropy of all target words over the batch size."""
+    """Builds forward pass and loss: weighted cross entropy of all target words over the batch size."""
     batch, time, hidden, vocab = options.batch, options.unroll, options.hidden, options.vocab
     source = tf1.placeholder(tf.int32, [batch, time], "source")
     target_in = tf1.placeholder(tf.int32, [batch, time], "target_in")

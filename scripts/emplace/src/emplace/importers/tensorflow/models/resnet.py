@@ -1,7 +1,7 @@
 """ResNet v1.5: He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, Table 1.
 
-"v1.5": the stride of a stage's first block sits in its 3x3 convolution, as common training codes
-have it. Parameters and multiply-adds an image of 224x224, by layers: 50: 25,557,032 and 4.1 G;
+"v1.5": the stride of a stage's first block is in its 3x3 convolution, as in common training codes.
+Parameters and multiply-adds per image of 224x224, by layers: 50: 25,557,032 and 4.1 G;
 101: 44,549,160 and 7.8 G; 152: 60,192,808 and 11.5 G.
 """
 
@@ -22,7 +22,10 @@ STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 
 
 def _bottleneck(x: tf.Tensor, width: int, stride: int) -> tf.Tensor:
-    """1x1, 3x3, 1x1 with a shortcut, which is a 1x1 convolution where the shape changes."""
+    """Applies 1x1, 3x3 and 1x1 convolutions with a shortcut.
+
+    The shortcut is a 1x1 convolution if the shape changes.
+    """
     filters = 4 * width
     shortcut = x
     if stride != 1 or int(x.shape[-1]) != filters:
@@ -34,7 +37,7 @@ def _bottleneck(x: tf.Tensor, width: int, stride: int) -> tf.Tensor:
 
 
 def build(options: types.SimpleNamespace) -> tf.Tensor:
-    """Forward pass and loss of `options.depth` layers for `options.batch` images."""
+    """Builds forward pass and loss of `options.depth` layers for `options.batch` images."""
     x, labels = image_inputs(options.batch, 224)
     x = conv_bn_relu(x, "conv1", 64, 7, 2, decay=DECAY)
     x = tf.nn.max_pool2d(x, 3, 2, "SAME", name="pool1")

@@ -15,7 +15,7 @@ from emplace.importers.tensorflow.models.layers import LstmLayer, dense, drop, e
 
 
 def build(options: types.SimpleNamespace) -> tf.Tensor:
-    """Forward pass and loss: summed cross entropy of all words over the batch size."""
+    """Builds forward pass and loss: summed cross entropy of all words over the batch size."""
     batch, unroll, hidden = options.batch, options.unroll, options.hidden
     tokens = tf1.placeholder(tf.int32, [batch, unroll], "tokens")
     targets = tf1.placeholder(tf.int32, [batch, unroll], "targets")
@@ -29,7 +29,7 @@ def build(options: types.SimpleNamespace) -> tf.Tensor:
             x = drop(sequence[step], options.dropout, scope, step)
             sequence[step], state = layer(x, state, step)
     outputs = [drop(x, options.dropout, "output", step) for step, x in enumerate(sequence)]
-    # [batch * unroll, hidden], batch-major as the targets are.
+    # [batch * unroll, hidden], batch-major like the targets.
     flat = tf.reshape(tf.concat(outputs, 1), [batch * unroll, hidden])
     logits = dense(flat, "softmax", options.vocab)
     with tf1.name_scope("loss"):

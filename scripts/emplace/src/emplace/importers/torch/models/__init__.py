@@ -1,4 +1,4 @@
-"""The models that `emplace import --from torch` knows by name.
+"""The models that `emplace import --from torch` offers by name.
 
 A model is a function `build(batch[, seq]) -> TrainingSetup` and one line in `MODELS`.
 """
@@ -9,18 +9,19 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
-if TYPE_CHECKING:  # the registry itself works without torch, so that --list always does
+if TYPE_CHECKING:  # the registry itself works without torch, so --list always works
     import torch
 
 
 @dataclasses.dataclass
 class TrainingSetup:
-    """What one training step needs: `loss = loss_fn(module(*inputs), *targets)`, a scalar.
+    """The parts of one training step: `loss = loss_fn(module(*inputs), *targets)`, a scalar.
 
-    The tensors' names are those of `input_names` and `target_names`, where given. With `keywords` the
-    inputs are passed by their names; `a.b` is the entry "b" of an argument "a" that is a dictionary. loss_fn may be None where only the forward pass is wanted.
-    examples: real tensors that lend inputs and targets their values, by name (`fake.ShapeMode`).
-    notes: what the set-up leaves out of the model (what, how often, why), for the user to be told.
+    The tensors' names are `input_names` and `target_names`, if given. With `keywords` the inputs are passed by
+    their names; `a.b` is the entry "b" of an argument "a" that is a dictionary. loss_fn may be None if only the
+    forward pass is wanted.
+    examples: real tensors that provide values for inputs and targets, by name (`fake.ShapeMode`).
+    notes: parts of the model that the set-up leaves out (part, count, reason), to be reported to the user.
     """
 
     module: torch.nn.Module
@@ -36,9 +37,9 @@ class TrainingSetup:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A model that was found: how to build it, what it needs, and what `source` of the graph says of it.
+    """A model that was found: its builder, the requirements of the builder, and its entries in the graph's `source`.
 
-    optimizer, dtype: those of a step where the user says nothing; dtype None: as the model makes it.
+    optimizer, dtype: defaults of a step; dtype None: as the model makes it.
     """
 
     name: str
@@ -51,13 +52,13 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class ModelEntry:
-    """A menu line: where the model's `build` is, what it is, and the defaults of its options."""
+    """A menu line: the place of the model's `build`, a description, and the defaults of its options."""
 
     file: str          # module of this package
     function: str      # its build function
     sentence: str
-    batch: int         # samples in a step
-    seq: int | None    # tokens in a sample; None: the model has no sequence
+    batch: int         # samples per step
+    seq: int | None    # tokens per sample; None: the model has no sequence
     optimizer: str
     max_seq: int | None = None
     packages: tuple[str, ...] = ("torch",)

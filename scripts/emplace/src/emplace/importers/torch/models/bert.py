@@ -1,7 +1,7 @@
 """BERT-base with its masked-language-model head (tied decoder, no next-sentence part).
 
-Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2019. Attention is written
-out (two batched products, mask, softmax), not as one fused kernel: each part can then be placed.
+Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2019. Attention is written as
+separate ops (two batched products, mask, softmax), not as one fused kernel, so that each can be placed.
 """
 
 from __future__ import annotations
@@ -118,12 +118,12 @@ class Bert(nn.Module):
 
 
 def masked_token_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy over the masked tokens; `labels` [batch, seq]."""
+    """Returns the mean cross-entropy over the masked tokens; `labels` [batch, seq]."""
     return F.cross_entropy(logits.view(-1, VOCABULARY), labels.view(-1), ignore_index=IGNORED)
 
 
 def build(batch: int, seq: int) -> TrainingSetup:
-    """Inputs: tokens, segments, mask [batch, seq]; targets: labels; seq <= POSITIONS."""
+    """Builds the set-up. Inputs: tokens, segments, mask [batch, seq]; targets: labels; seq <= POSITIONS."""
     tokens, segments, mask, labels = (torch.empty(batch, seq, dtype=torch.int64)
                                       for _ in range(4))
     return TrainingSetup(Bert(), (tokens, segments, mask), (labels,), masked_token_loss,

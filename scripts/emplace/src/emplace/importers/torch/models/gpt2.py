@@ -1,7 +1,7 @@
 """GPT-2: a pre-norm decoder with learned positions and a tied output embedding.
 
-Radford et al., "Language Models are Unsupervised Multitask Learners", 2019. Attention is written
-out (two batched products, mask, softmax), not as one fused kernel: each part can then be placed.
+Radford et al., "Language Models are Unsupervised Multitask Learners", 2019. Attention is written as
+separate ops (two batched products, mask, softmax), not as one fused kernel, so that each can be placed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DROPOUT = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """Words, most tokens of a text, and the decoder's dimensions."""
+    """Size of the vocabulary, the longest text [tokens], and the decoder's dimensions."""
 
     vocabulary: int
     positions: int
@@ -72,7 +72,7 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each normalised before and added to what came in."""
+    """Attention and feed-forward, each with a norm before it and a residual connection around it."""
 
     def __init__(self, size: Size) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Gpt2(nn.Module):
 
 
 def next_token_loss(logits: torch.Tensor, next_tokens: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy; `next_tokens` [batch, seq] is the text shifted by one."""
+    """Returns the mean cross-entropy; `next_tokens` [batch, seq] is the text shifted by one."""
     return F.cross_entropy(logits.view(-1, logits.shape[-1]), next_tokens.view(-1))
 
 
@@ -121,7 +121,7 @@ def build_mini(batch: int, seq: int) -> TrainingSetup:
 
 
 def _build(size: Size, batch: int, seq: int) -> TrainingSetup:
-    """Inputs: tokens [batch, seq]; targets: the tokens that follow; seq <= size.positions."""
+    """Builds the set-up. Inputs: tokens [batch, seq]; targets: the next tokens; seq <= size.positions."""
     tokens, next_tokens = (torch.empty(batch, seq, dtype=torch.int64) for _ in range(2))
     return TrainingSetup(Gpt2(size), (tokens,), (next_tokens,), next_token_loss,
                          ("tokens",), ("next_tokens",))

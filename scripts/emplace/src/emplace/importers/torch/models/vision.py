@@ -1,4 +1,4 @@
-"""torchvision's Inception-V3 and ResNet-50, as they are trained on ImageNet (1000 classes)."""
+"""torchvision's Inception-V3 and ResNet-50, set up as for training on ImageNet (1000 classes)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ AUX_WEIGHT = 0.4  # of the auxiliary classifier's loss, as in torchvision's trai
 
 def inception_loss(outputs: torchvision.models.InceptionOutputs,
                    labels: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of the classifier plus AUX_WEIGHT times that of the auxiliary one."""
+    """Returns the cross-entropy of the classifier plus AUX_WEIGHT times that of the auxiliary one."""
     loss = F.cross_entropy(outputs.logits, labels)
     return loss + AUX_WEIGHT * F.cross_entropy(outputs.aux_logits, labels)
 
 
 def build_inception_v3(batch: int) -> TrainingSetup:
-    """Inputs: images [batch, 3, 299, 299]; targets: labels [batch]."""
+    """Builds the set-up. Inputs: images [batch, 3, 299, 299]; targets: labels [batch]."""
     module = torchvision.models.inception_v3(weights=None, aux_logits=True, init_weights=False)
     return _image_classifier(module, batch, 299, inception_loss)
 
 
 def build_resnet50(batch: int) -> TrainingSetup:
-    """Inputs: images [batch, 3, 224, 224]; targets: labels [batch]."""
+    """Builds the set-up. Inputs: images [batch, 3, 224, 224]; targets: labels [batch]."""
     return _image_classifier(torchvision.models.resnet50(weights=None), batch, 224,
                              F.cross_entropy)
 
