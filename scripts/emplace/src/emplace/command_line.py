@@ -1,4 +1,4 @@
-"""The command `emplace` of the package: that of the C++ program, with costs, import, place and tune beside it."""
+"""The package's command `emplace`: the C++ program's commands, and in addition costs, import, place and tune."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .trace_costs import command as costs_command
 
 
 def tune(arguments: Sequence[str]) -> int:
-    """Runs `emplace tune`, the one command here that needs NumPy."""
+    """Runs `emplace tune`, the only command here that needs NumPy."""
     from .tuning import command
     return command.main(arguments)
 
 
 COMMANDS = {"costs": costs_command.main, "import": import_command.main, "place": place_command.main,
-            "tune": tune}  # those that the C++ program does not have
+            "tune": tune}  # the commands that the C++ program lacks
 SENTENCES = {"costs": "Traces of your own steps (PyTorch's profiler, Nsight Systems) as measured costs of a graph",
              "import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
              "place": "From a model to a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp and others",
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"emplace: {error}", file=sys.stderr)
         return 2
-    sys.path.insert(0, os.getcwd())  # agents written in Python may lie there
+    sys.path.insert(0, os.getcwd())  # for agents written in Python in this folder
     code: int = compiled.run_program(["emplace", *arguments])
     if code == 0 and arguments in ([], ["-h"], ["--help"], ["help"]):
         print("\nOf the Python package:")

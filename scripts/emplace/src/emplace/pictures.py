@@ -15,9 +15,9 @@ TRANSFER_COLOUR = "#9d755d"
 
 
 def gantt(timeline: Timeline, graph: Any = None, *, memory: bool = True, width: float = 10) -> Any:
-    """A matplotlib Figure: a row per device slot and per channel in use; below, the memory of each device.
+    """Returns a matplotlib Figure: a row per device slot and per channel in use; below, the memory of each device.
 
-    graph: emplace.Graph of the timeline (Problem.graph), which tells forward, backward and update apart.
+    graph: emplace.Graph of the timeline (Problem.graph), which distinguishes forward, backward and update.
     """
     from matplotlib.patches import Patch
 

@@ -1,4 +1,4 @@
-"""Target `transformers`: a device_map of modules, as accelerate and transformers take it."""
+"""Target `transformers`: a device_map of modules in the format of accelerate and transformers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .local_search import Choices, climb, single_changes, swaps
 from .simulation import Outcome, Simulation, cpus, gpus, outcomes, searched, units_of_groups
 from .target import Request, Row, Target
 
-SWAPPED_WITH_ALL = 64  # units: of more, each is swapped with its neighbours alone
+SWAPPED_WITH_ALL = 64  # units; with more units, each is swapped only with its neighbours
 OFFLOADED = -1  # as a unit's choice: its weights stay in the CPU's memory
 
 
@@ -23,7 +23,7 @@ class DeviceMapTarget(Target):
     sentence = "a device_map for transformers and accelerate: from_pretrained(..., device_map=...)"
     inference_first = True
     offloads = True
-    _computing: list[str] | None = ["gpu"]  # classes of devices that compute where there are GPUs
+    _computing: list[str] | None = ["gpu"]  # classes of devices that compute if there are GPUs
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
@@ -76,7 +76,7 @@ class DeviceMapTarget(Target):
             return self._devices(json.load(file))
 
     def _devices(self, entries: dict[str, Any]) -> tuple[int, ...]:
-        """[num_ops] of a map. Throws PlaceFailure for a device that the cluster does not have."""
+        """Returns [num_ops] the devices of a map. Throws PlaceFailure for a device that the cluster lacks."""
         number = {self._called(device): device for device in (*self._gpus, *self._cpus[:1])}
         try:
             return tuple(number[device] for device in device_map.read(self._units.document, entries,
@@ -86,7 +86,7 @@ class DeviceMapTarget(Target):
                                f"{self.request.cluster.name!r}") from None
 
     def _called(self, device: int) -> Any:
-        """The name of a device in a map."""
+        """Returns the name of a device in a map."""
         return self._gpus.index(device) if device in self._gpus else "cpu"
 
     def _row(self, label: str, entries: dict[str, Any], outcome: Outcome | None = None, default: bool = False,
@@ -95,7 +95,10 @@ class DeviceMapTarget(Target):
         return Row(label, self.counted(outcome, device_of_op), entries, device_of_op, default, note)
 
     def _map(self, found: Sequence[int]) -> dict[str, Any]:
-        """The map of units' choices, with an entry for every parameter of the module, also for those nobody reads."""
+        """Returns the map of units' choices.
+
+        It has an entry for every parameter of the module, including unread ones.
+        """
         if len(set(found)) == 1 and found[0] != OFFLOADED:
             return {"": self._called(found[0])}
         entries = device_map.write(self._units, ["cpu" if device == OFFLOADED else self._called(device)
@@ -108,7 +111,10 @@ class DeviceMapTarget(Target):
         return entries
 
     def _on_gpus(self) -> tuple[list[int], Outcome]:
-        """Units on GPUs, by `learned`, or by least missing memory if that is all that is wanted or nothing fits."""
+        """Returns units on GPUs and their outcome, found by `learned`.
+
+        If only memory matters, or if nothing fits, the placement with the least missing memory is returned.
+        """
         problem = self._simulation.of_units(self._units, self._computing)
         unit_of_group = units_of_groups(problem, self._units)
         found = None
@@ -133,7 +139,10 @@ class DeviceMapTarget(Target):
                      lambda value: value[0] == 0)[0]
 
     def _with_offload(self) -> tuple[list[int], Outcome]:
-        """Units on GPUs, or their weights on the CPU; the rest of them runs on the lowest GPU that is used."""
+        """Returns units on GPUs, some of them with their weights on the CPU, and the outcome.
+
+        Units with offloaded weights run on the lowest GPU that is used.
+        """
         count = len(self._units.names)
         document = self._units.document
         parts = [unit + count if offload.is_weight(document, op) else unit
@@ -172,12 +181,12 @@ class DeviceMapTarget(Target):
         return list(found), outcomes(problem, [placement(found)])[0]
 
     def _even_splits(self, count: int) -> list[list[int]]:
-        """The first `count` units in runs of like numbers on the first 1, 2, ... GPUs."""
+        """Returns splits of the first `count` units into runs of equal length on the first 1, 2, ... GPUs."""
         return [[self._gpus[unit * used // count] for unit in range(count)]
                 for used in range(1, min(len(self._gpus), count) + 1)]
 
     def _no_split(self) -> list[str]:
-        """Paths of the modules of classes that must not be split, as the model says."""
+        """Returns the paths of the modules whose classes must not be split, as the model declares."""
         if self._module is None:
             return []
         classes = set(getattr(self._module, "_no_split_modules", None) or ())
@@ -193,7 +202,7 @@ class DeviceMapTarget(Target):
             return [Row(label, None, default=True, note="the package accelerate is not installed")]
         cluster = self.request.cluster
         room = {self._called(device): int(cluster.memory[device]) for device in (*self._gpus, *self._cpus[:1])}
-        logging.getLogger("accelerate").setLevel(logging.ERROR)  # it tells that these GPUs are not in this machine
+        logging.getLogger("accelerate").setLevel(logging.ERROR)  # it reports that these GPUs are not in this machine
         entries = dict(infer_auto_device_map(self._module, max_memory=room, no_split_module_classes=list(
             getattr(self._module, "_no_split_modules", None) or ())))
         if "disk" in entries.values():
@@ -205,7 +214,7 @@ class DeviceMapTarget(Target):
         return [row]
 
     def as_choices(self, device_of_op: Sequence[int]) -> list[Choices]:
-        """The choices of units that a placement is; none if it splits a unit."""
+        """Returns the choices of units that give a placement; none if it splits a unit."""
         runs: dict[int, int] = {}
         stays: dict[int, int] = {}
         for op, unit, device in zip(self._units.document["ops"], self._units.unit_of_op, device_of_op):

@@ -17,7 +17,7 @@ from .target import Request, Target
 
 
 def main(arguments: Sequence[str], prog: str = "emplace place") -> int:
-    """Runs the command. Returns 0 done; 1 a file could not be written; 2 the input is wrong, or nothing fits."""
+    """Runs the command. Returns 0 on success; 1 if a file is not written; 2 if the input is wrong or nothing fits."""
     try:
         from .. import _compiled
 
@@ -47,7 +47,7 @@ def _run(arguments: list[str], prog: str) -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog())
     if format is not None:
         format.module().add_arguments(parser.add_argument_group(f"of the format {format.name}"))
-    options = parser.parse_args(arguments)  # ends here where help is wanted
+    options = parser.parse_args(arguments)  # exits here if help is requested
     for name in ("cluster", "target"):
         if getattr(options, name) is None:
             raise PlaceFailure(f"{'--cluster' if name == 'cluster' else '--for'} is missing")
@@ -58,7 +58,7 @@ def _run(arguments: list[str], prog: str) -> int:
                            f"{' or '.join(kind.objectives)}")
     stem = options.output or _stem(options.model)
     folder = os.path.dirname(os.path.abspath(stem))
-    if not os.path.isdir(folder):  # said before minutes of work, not after
+    if not os.path.isdir(folder):  # reported before minutes of work, not after
         raise PlaceFailure(f"-o {stem}: there is no folder {folder!r}")
     return _place(options, format, kind, objective, stem)
 
@@ -83,7 +83,7 @@ def _place(options: argparse.Namespace, format: Format | None, kind: type[Target
 
 
 def _document(options: argparse.Namespace, format: Format | None, kind: type[Target]) -> tuple[Any, list[str], Any]:
-    """The graph's document, what to tell of its import, and what makes the PyTorch module behind it."""
+    """Returns the graph's document, notes on its import, and a function that makes the PyTorch module."""
     if format is None:
         document = graph_file.read(options.model)
         errors = graph_file.check(document)
@@ -109,7 +109,7 @@ def _document(options: argparse.Namespace, format: Format | None, kind: type[Tar
 
 
 def _costs(table: str | None, document: dict[str, Any], cluster: Any) -> str:
-    """Where the costs are from."""
+    """Returns the source of the costs."""
     if table:
         return f"costs: measured, {table}; what it lacks is modelled"
     kinds = set(cluster.device_kinds)
@@ -126,7 +126,7 @@ def _tell(options: argparse.Namespace, lines: Sequence[str]) -> None:
 
 
 def _format(known: argparse.Namespace) -> Format | None:
-    """None: MODEL is a graph file of ours. Throws ImportFailure."""
+    """Returns the format; None: MODEL is a graph file of emplace. Throws ImportFailure."""
     if known.format:
         return find(known.format)
     if known.model.endswith((".json", ".json.gz")) and os.path.isfile(known.model):

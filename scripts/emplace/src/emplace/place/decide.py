@@ -1,4 +1,4 @@
-"""From a target to a decision: what is simulated, chosen, written, read back and simulated again."""
+"""From a target to a decision: simulates, chooses, writes, reads back and simulates again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from .grain import PlaceFailure
 from .simulation import Outcome
 from .target import Row, Target
 
-LEAST_GAIN = 1e-3  # of the time; less is not worth a map
+LEAST_GAIN = 1e-3  # of the time; a smaller gain does not justify a map
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """searched: the best of the search. rows: what it is compared with. chosen: what was written. exported: the same,
-    read back from the files and simulated. gain: is the searched placement better than all others, and so chosen?"""
+    """searched: the best placement of the search. rows: the placements it is compared with. chosen: the placement that
+    was written. exported: the same, read back from the files and simulated. gain: whether the searched placement is
+    better than all others and therefore chosen."""
 
     searched: Row
     rows: list[Row]
@@ -26,9 +27,9 @@ class Decision:
 
 
 def decide(target: Target, stem: str) -> Decision:
-    """Searches, compares, writes files that begin with `stem`, and checks that they say what was simulated.
+    """Searches, compares, writes files that begin with `stem`, and checks that they express the simulated placement.
 
-    Throws PlaceFailure if nothing fits into memory, or if the files do not lead to what was placed.
+    Throws PlaceFailure if nothing fits into memory, or if the files lead to a different placement.
     """
     rows = target.alternatives()
     searched = target.search()
@@ -57,12 +58,12 @@ def _time(target: Target, row: Row) -> Any:
 
 
 def _fill(target: Target, row: Row) -> Any:
-    """The share of the fullest device's memory."""
+    """Returns the used share of the fullest device's memory."""
     return max(peak / max(int(room), 1) for peak, room in zip(row.told.peaks, target.request.cluster.memory))
 
 
 def _where(target: Target, row: Row) -> str:
-    """"gpu:0 needs 12 B of 10 B" for each device that lacks memory."""
+    """Returns "gpu:0 needs 12 B of 10 B" for each device that lacks memory."""
     cluster = target.request.cluster
     return "; ".join(f"{name} needs {peak:,} B and has {int(room):,} B"
                      for name, peak, room in zip(cluster.device_names, row.told.peaks, cluster.memory)

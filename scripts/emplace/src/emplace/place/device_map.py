@@ -1,12 +1,12 @@
-"""The `device_map` of accelerate and transformers: module path -> device, the longest path that fits decides.
+"""The `device_map` of accelerate and transformers: module path -> device; the longest matching path decides.
 
-`write` makes one of devices of units; `read` is what the loader does with any map, written without knowing of units:
+`write` makes a map from the devices of units. `read` applies the loader's rules to any map and knows nothing of units:
 
-- a parameter or buffer is where the longest entry says that is its name or a module above it;
-- an op runs where the longest entry says that is its module or above it: the hook of that module moves its inputs;
-- an op of a module that no entry covers has no hook. It runs where its first input is; one of the backward pass where
-  its forward op ran; one that reads nothing where its first reader runs;
-- optimiser state and updates are where their parameter is.
+- A parameter or buffer is placed by the longest entry that is its name or a module above it.
+- An op is placed by the longest entry that is its module or above it: the hook of that module moves its inputs.
+- An op of a module without an entry has no hook. It runs where its first input is. An op of the backward pass runs
+  where its forward op ran. An op that reads nothing runs where its first reader runs.
+- Optimiser state and updates are where their parameter is.
 
 "cpu" beside GPUs does not mean that the CPU computes: weights stay in its memory and are copied to the main device,
 the lowest GPU of the map, each time their module runs there (accelerate.dispatch_model).
@@ -24,10 +24,10 @@ DeviceMap = dict[str, Any]  # module path -> number of a GPU, "cuda:0", "cpu" or
 
 
 def write(units: Grain, devices: Sequence[Any]) -> DeviceMap:
-    """The shortest map under which the ops of each unit are on its device.
+    """Returns the shortest map under which the ops of each unit are on its device.
 
-    devices: [num_units] as the map calls them. A module is named if all that is below it agrees and so does what its
-    own ops follow; else its children are.
+    devices: [num_units] under their names in the map. A module gets an entry if everything below it, and its own ops,
+    are on one device; otherwise its children get entries.
     """
     ops = units.document["ops"]
     device_below: dict[str, set[Any]] = {}
@@ -49,13 +49,13 @@ def write(units: Grain, devices: Sequence[Any]) -> DeviceMap:
 
 
 def _covered(name: str, entries: Mapping[str, Any]) -> bool:
-    """Does a shorter entry say the same already?"""
+    """Returns whether a shorter entry already says the same."""
     above = [path for path in entries if path != name and within(name, path)]
     return bool(above) and entries[max(above, key=len)] == entries[name]
 
 
 def lookup(name: str, entries: Mapping[str, Any]) -> Any | None:
-    """What the longest entry says that is `name` or a module above it; None: there is none."""
+    """Returns the device of the longest entry that is `name` or a module above it; None: there is none."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         key = ".".join(parts[:length])
@@ -65,10 +65,10 @@ def lookup(name: str, entries: Mapping[str, Any]) -> Any | None:
 
 
 def read(document: dict[str, Any], entries: DeviceMap, offloads: bool = True) -> list[Any]:
-    """[num_ops] what the map says of each op: a parameter's device, where another op runs (never "cpu" beside GPUs).
+    """Returns [num_ops] the device of each op: where a parameter is, where another op runs (never "cpu" beside GPUs).
 
-    offloads: does "cpu" mean that weights are copied to the main device? Else modules run there.
-    Throws PlaceFailure for a parameter that no entry covers.
+    offloads: whether "cpu" means that weights are copied to the main device; otherwise modules run on the CPU.
+    Throws PlaceFailure for a parameter without an entry.
     """
     ops, made = document["ops"], grain.producers(document)
     main = main_device(entries)
@@ -116,6 +116,6 @@ def read(document: dict[str, Any], entries: DeviceMap, offloads: bool = True) ->
 
 
 def main_device(entries: Mapping[str, Any]) -> Any:
-    """The lowest GPU of the map; "cpu" if it has none."""
+    """Returns the lowest GPU of the map; "cpu" if it has none."""
     gpus = [device for device in entries.values() if device not in ("cpu", "disk")]
     return min(gpus, key=lambda device: int(str(device).removeprefix("cuda:"))) if gpus else "cpu"

@@ -1,8 +1,8 @@
-"""The grain of a target: units of ops that get one device each, because the target can say no more than that.
+"""The grain of a target: units of ops that get one device each, since the target cannot express finer placements.
 
-A `Grain` is made of a graph's document (framework/graph/FORMAT.md) and of a unit for every op. Ops of one `colocate`
-label share a device, so units that a label joins are one. What is searched and simulated is the whole graph, op by op;
-its units only say which ops move together.
+A `Grain` consists of a graph's document (framework/graph/FORMAT.md) and a unit for every op. Ops with the same
+`colocate` label share a device, so units that a label joins become one. Search and simulation use the whole graph, op
+by op; its units only define the ops that move together.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class PlaceFailure(Exception):
-    """What cannot be placed; the message says where, why, and what to do."""
+    """A model that cannot be placed; the message says where, why, and how to proceed."""
 
 
 @dataclasses.dataclass
 class Grain:
     """Units of a graph.
 
-    document: of the graph that is simulated. names: [num_units] for people. unit_of_op: [num_ops] unit of each op.
+    document: of the simulated graph. names: [num_units] for people. unit_of_op: [num_ops] unit of each op.
     """
 
     document: dict[str, Any]
@@ -34,11 +34,12 @@ class Grain:
     unit_of_op: list[int]
 
     def scoped(self, device_kinds: Sequence[str] | None = None) -> dict[str, Any]:
-        """The document with units as outermost scopes of the ops' names, for the coarsening pass `scope`.
+        """Returns the document with units as outermost scopes of the ops' names, for the coarsening pass `scope`.
 
-        Names of forward ops are left out: an op that has one would count under its scope. A view of what another unit
-        made is no alias here, since an alias must be with the tensor whose memory it shares: on one device with it, it
-        counts its bytes once more than it would. device_kinds: where ops that compute may run (None: as told).
+        Names of forward ops are left out: an op with one would count under its scope. A view of another unit's tensor
+        is not an alias here, since an alias must be on the device of the tensor whose memory it shares. If both are on
+        one device, the bytes of the view are therefore counted once too often. device_kinds: the kinds that ops that
+        compute may use (None: those of the ops).
         """
         ops, tensors = [], list(self.document["tensors"])
         made = producers(self.document)
@@ -55,11 +56,14 @@ class Grain:
         return {**self.document, "tensors": tensors, "ops": ops}
 
     def expand(self, devices: Sequence[int]) -> list[int]:
-        """[num_units] devices of units -> [num_ops] devices of ops."""
+        """Returns the devices of ops [num_ops] for the devices of units [num_units]."""
         return [devices[unit] for unit in self.unit_of_op]
 
     def contract(self, device_of_op: Sequence[int]) -> list[int] | None:
-        """[num_ops] -> [num_units]; None: it gives ops of one unit different devices."""
+        """Returns the devices of units [num_units] for the devices of ops [num_ops].
+
+        Returns None if ops of one unit have different devices.
+        """
         devices: list[int | None] = [None] * len(self.names)
         for device, unit in zip(device_of_op, self.unit_of_op):
             if devices[unit] is None:
@@ -71,7 +75,10 @@ class Grain:
 
 def make(document: dict[str, Any], names: Sequence[str], unit_of_op: Sequence[int],
          joined: Iterable[tuple[int, int]] = ()) -> Grain:
-    """Units numbered by their first op; those that a `colocate` label or `joined` ties together are one."""
+    """Returns units numbered by their first op.
+
+    Units that a `colocate` label or `joined` ties together become one.
+    """
     union = Union(len(names))
     for a, b in joined:
         union.join(a, b)
@@ -90,7 +97,7 @@ def make(document: dict[str, Any], names: Sequence[str], unit_of_op: Sequence[in
 
 
 class Union:
-    """Sets of numbers that grow together; a set is known by its least number."""
+    """Disjoint sets of numbers (union-find); a set is identified by its least number."""
 
     def __init__(self, count: int) -> None:
         self._parent = list(range(count))
@@ -102,19 +109,19 @@ class Union:
         return item
 
     def join(self, a: int, b: int) -> bool:
-        """Were they apart?"""
+        """Joins the sets of two numbers; returns whether they were different sets."""
         a, b = self.root(a), self.root(b)
         self._parent[max(a, b)] = min(a, b)
         return a != b
 
 
 def is_source(op: dict[str, Any]) -> bool:
-    """Does the op hold a value (parameter, constant) instead of computing one?"""
+    """Returns whether the op holds a value (parameter, constant) instead of computing one."""
     return op["kind"] in SOURCE_KINDS
 
 
 def producers(document: dict[str, Any]) -> list[int | None]:
-    """[num_tensors] the op that makes each tensor; None: an input of the graph."""
+    """Returns [num_tensors] the op that makes each tensor; None: an input of the graph."""
     made: list[int | None] = [None] * len(document["tensors"])
     for op in document["ops"]:
         for tensor in op["outputs"]:
@@ -123,22 +130,22 @@ def producers(document: dict[str, Any]) -> list[int | None]:
 
 
 def compiled(document: dict[str, Any]) -> Graph:
-    """The graph of a document. Throws InputError if it breaks a rule of the format."""
+    """Returns the graph of a document. Throws InputError if it breaks a rule of the format."""
     import emplace
 
     return emplace.Graph.parse(json.dumps(document), document["name"])
 
 
 def order(document: dict[str, Any]) -> list[int]:
-    """Ops in the order in which one host thread issues them: of those that can be, the least id first."""
+    """Returns the ops in the order in which one host thread issues them: of the ready ops, the least id first."""
     found: list[int] = compiled(document).topological_order.tolist()
     return found
 
 
 def one_after_another(document: dict[str, Any], unit_of_op: Sequence[int]) -> dict[str, Any]:
-    """The document with control inputs by which a unit starts when the unit before it, in program order, is done.
+    """Returns the document with control inputs that make each unit wait for the unit before it, in program order.
 
-    So no unit overlaps with another one, as where one host thread runs them and nothing tells it what could.
+    So no unit overlaps with another one, as on a runtime whose single host thread cannot know which could.
     """
     ops = document["ops"]
     added: dict[int, int] = {}
@@ -153,7 +160,7 @@ def one_after_another(document: dict[str, Any], unit_of_op: Sequence[int]) -> di
 
 
 def with_control(document: dict[str, Any], added: dict[int, int]) -> dict[str, Any]:
-    """A copy in which op `key` waits for op `value` as well."""
+    """Returns a copy in which op `key` also waits for op `value`."""
     ops = []
     for op in document["ops"]:
         if op["id"] in added and added[op["id"]] not in op.get("control_inputs", ()):

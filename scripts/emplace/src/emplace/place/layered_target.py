@@ -15,17 +15,17 @@ from .simulation import Outcome, Simulation, gpus, outcomes, units_of_groups
 from .target import Request, Row, Target
 
 Counts = tuple[int, ...]
-MOST_LISTED = 20_000  # splits: up to so many all are simulated
+MOST_LISTED = 20_000  # up to so many splits are all simulated
 BATCH = 256
 
 
 class LayeredTarget(Target):
-    """Counts of layers for devices in their order. Subclasses say how many items there are and where the ends go."""
+    """Counts of layers for devices in their order. Subclasses define the items and the devices of both ends."""
 
     text_only = True
     inference_first = True
-    least = 1  # items of a device that has any
-    serial = False  # do parts run one after another?
+    least = 1  # least number of items of a device that has any
+    serial = False  # whether parts run one after another
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
@@ -41,25 +41,25 @@ class LayeredTarget(Target):
             raise PlaceFailure(f"--for {self.name}: cluster {request.cluster.name!r} has no GPU")
         self.notes.append(f"grain: {self.layers} layers of {layers.container(request.document)[0]}, in their order")
 
-    # --- what a target is ---------------------------------------------------------------------
+    # --- defined by the target ----------------------------------------------------------------
 
     def places(self) -> list[int]:
-        """Devices in the order in which they get layers."""
+        """Returns the devices in the order in which they get layers."""
         return list(self.gpus)
 
     def items(self) -> int:
-        """What is counted: layers, or more."""
+        """Returns the number of items that are counted: layers, or more."""
         return self.layers
 
     def devices(self, counts: Counts) -> list[int]:
-        """[layers + 2] the device of each part under counts [len(places())]."""
+        """Returns [layers + 2] the device of each part under counts [len(places())]."""
         raise NotImplementedError
 
     def defaults(self) -> list[tuple[str, Counts]]:
-        """What the target does without counts."""
+        """Returns the target's own counts."""
         raise NotImplementedError
 
-    # --- what is the same for all -------------------------------------------------------------
+    # --- common to all targets ----------------------------------------------------------------
 
     def close(self) -> None:
         self._simulation.__exit__()
@@ -88,7 +88,7 @@ class LayeredTarget(Target):
         return rows + [self._row(label, counts, default=True) for label, counts in self.defaults()]
 
     def search(self) -> Row:
-        """All splits if they are few, else from even ones to better neighbours."""
+        """Simulates all splits if they are few; else moves from even ones to better neighbours."""
         count, places = self.items(), len(self.places())
         end = time.monotonic() + self.request.seconds
         number = sum(math.comb(places, used) * math.comb(count - used * (self.least - 1) - 1, used - 1)
@@ -113,11 +113,11 @@ class LayeredTarget(Target):
         return tuple(self._units.expand(self.devices(self.read_counts(paths))))
 
     def read_counts(self, paths: list[str]) -> Counts:
-        """The counts that the target makes of its files."""
+        """Returns the counts that the target derives from its files."""
         raise NotImplementedError
 
     def names(self, counts: Counts) -> str:
-        """"gpu:0 8, gpu:1 8" """
+        """Returns "gpu:0 8, gpu:1 8"."""
         names = self.request.cluster.device_names
         return ", ".join(f"{names[device]} {count}" for device, count in zip(self.places(), counts))
 
@@ -162,10 +162,11 @@ class LayeredTarget(Target):
 
 
 class PipelineTarget(LayeredTarget):
-    """Stages of a pipeline: all of them have layers, and each works on a step of its own.
+    """Stages of a pipeline: every stage has layers and works on a step of its own.
 
-    The period is the load of the busiest stage. Its memory is that of one step; in training, where activations wait for
-    the backward pass, stage s of S has those of S - s steps, as one-forward-one-backward schedules keep them.
+    The period is the busy time of the busiest stage. In inference a stage holds the memory of one step. In training,
+    where activations wait for the backward pass, stage s of S holds those of S - s steps, as in
+    one-forward-one-backward schedules.
     """
 
     objectives = ("period", "step_time")
@@ -174,7 +175,7 @@ class PipelineTarget(LayeredTarget):
         super().__init__(request)
         self._steps = self._simulation.of_units(self._units, objective="step_time")
         tensors = self._units.document["tensors"]
-        self._resident = [0] * len(self._units.names)  # of each part [B]
+        self._resident = [0] * len(self._units.names)  # for each part [B]
         for op, part in zip(self._units.document["ops"], self._units.unit_of_op):
             self._resident[part] += sum(tensors[tensor]["bytes"] for tensor in op["outputs"]
                                         if tensors[tensor].get("role") in RESIDENT_ROLES
@@ -202,22 +203,25 @@ class PipelineTarget(LayeredTarget):
         return Outcome(period, tuple(peaks), missing)
 
     def used(self, counts: Counts) -> list[tuple[int, int]]:
-        """(device, count) of each stage."""
+        """Returns (device, count) of each stage."""
         return [(device, count) for device, count in zip(self.places(), counts) if count]
 
     def in_order(self, counts: Counts) -> list[int]:
-        """[items] the device of each item."""
+        """Returns [items] the device of each item."""
         return [device for device, count in self.used(counts) for _ in range(count)]
 
     def of_stages(self, numbers: Sequence[int]) -> Counts:
-        """Counts of stages on the first devices. Throws PlaceFailure for more stages than devices, or a wrong sum."""
+        """Returns counts of stages on the first devices.
+
+        Throws PlaceFailure for more stages than devices, or a wrong sum.
+        """
         if len(numbers) > len(self.places()) or sum(numbers) != self.items() or min(numbers) < 1:
             raise PlaceFailure(f"--for {self.name}: got stages of {', '.join(map(str, numbers))}; expected at most "
                                f"{len(self.places())} of {self.items()} in all")
         return (*numbers, *[0] * (len(self.places()) - len(numbers)))
 
     def _all_splits(self, count: int, places: int) -> Iterator[Counts]:
-        """Stages are on the first devices: no device between two stages is empty."""
+        """Yields splits with stages on the first devices: no device between two stages is empty."""
         for used in range(1, min(places, count) + 1):
             for cuts in itertools.combinations(range(1, count), used - 1):
                 bounds = (0, *cuts, count)

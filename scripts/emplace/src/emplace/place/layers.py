@@ -1,8 +1,8 @@
-"""A model as a row of layers: what is before them, layer 0, 1, ..., and what is behind them.
+"""A model as a sequence of layers: the part before them, layer 0, 1, ..., and the part after them.
 
-Layers are the children 0, 1, ... of one module ("model.layers", "transformer.h"), the one with the most
-parameters below it. What depends on a layer without being in one is behind them (last norm, head, loss), the rest
-before (embeddings, masks). Backward ops and updates go with the forward op, or the parameter, that they belong to.
+Layers are the children 0, 1, ... of one module ("model.layers", "transformer.h"), the one with the most parameters
+below it. Ops outside of the layers that depend on a layer are after them (last norm, head, loss); the others are
+before them (embeddings, masks). Backward ops and updates belong to the part of their forward op or parameter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBERED = re.compile(r"^(.*?)\.?(\d+)(?:\.|$)")
 
 
 def container(document: dict[str, Any]) -> tuple[str, int]:
-    """The module whose children are the layers, and their number. Throws PlaceFailure if there is none."""
+    """Returns the module whose children are the layers, and their number. Throws PlaceFailure if there is none."""
     numbers: dict[str, set[int]] = {}
     size: dict[str, int] = {}
     for op in document["ops"]:
@@ -39,10 +39,10 @@ def container(document: dict[str, Any]) -> tuple[str, int]:
 
 
 def split(document: dict[str, Any]) -> tuple[dict[str, Any], list[int], int]:
-    """The document with weights of both ends untied, [num_ops] parts, and the number of layers n.
+    """Returns the document with weights of both ends untied, [num_ops] parts, and the number of layers n.
 
-    Parts: 0 before the layers, 1 ... n the layers, n + 1 behind them. A weight that parts at both ends read, as tied
-    embeddings are, is there twice in a forward pass alone, as every runtime that splits layers has it.
+    Parts: 0 before the layers, 1 ... n the layers, n + 1 after them. A weight that parts at both ends read (tied
+    embeddings) is stored twice in a forward pass, as in every runtime that splits layers.
     """
     path, count = container(document)
     parts = _parts(document, path, count)
@@ -91,7 +91,7 @@ def _parts(document: dict[str, Any], path: str, count: int) -> list[int]:
 
 
 def _untied(document: dict[str, Any], parts: Sequence[int]) -> tuple[dict[str, Any], list[int]]:
-    """Each weight once for every part that reads it."""
+    """Copies each weight for every part that reads it."""
     tensors, ops, places = list(document["tensors"]), [], list(parts)
     made = grain.producers(document)
     copies: dict[tuple[int, int], int] = {}
@@ -124,7 +124,7 @@ def _untied(document: dict[str, Any], parts: Sequence[int]) -> tuple[dict[str, A
 
 
 def as_grain(document: dict[str, Any], parts: Sequence[int], count: int) -> Grain:
-    """Parts as units, all of them, in their own order. Throws PlaceFailure if one of them is empty."""
+    """Returns all parts as units, in their own order. Throws PlaceFailure if a part is empty."""
     names = ["before the layers", *(f"layer {index}" for index in range(count)), "behind the layers"]
     empty = sorted(set(range(count + 2)) - set(parts))
     if empty:

@@ -1,8 +1,8 @@
 """Target `llama.cpp`: -ngl and -ts, or -ot, as text.
 
-Its rule (src/llama-model.cpp, load_tensors): the input layer is on the CPU. Of the layers and, as the last one, the
-output, the last -ngl go to GPUs; of these the one with number i goes to the first GPU whose share of -ts, summed up to
-it, is more than i / ngl. All before them are on the CPU and are computed there.
+Its rule (src/llama-model.cpp, load_tensors): the input layer is on the CPU. The layers are followed by the output as
+the last one; the last -ngl of them go to GPUs. Of these, number i goes to the first GPU at which the running sum of
+the -ts shares is more than i / ngl. All before them are on the CPU and are computed there.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LlamaCppTarget(LayeredTarget):
         return counts
 
     def _by_rule(self, gpu_layers: int, shares: Sequence[float]) -> Counts:
-        """llama.cpp's own rule."""
+        """Returns the counts by llama.cpp's own rule."""
         start, acting = max(self.layers + 1 - gpu_layers, 0), min(gpu_layers, self.layers + 1)
         sums = [sum(shares[:index + 1]) for index in range(len(shares))]
         counts = [0] * (len(shares) + 1)
@@ -80,7 +80,7 @@ class LlamaCppTarget(LayeredTarget):
         return tuple(counts)
 
     def _overrides(self, counts: Counts) -> list[str]:
-        """PATTERN=BUFFER for each device: "blk\\.(0|1)\\.=CUDA0"."""
+        """Returns PATTERN=BUFFER for each device: "blk\\.(0|1)\\.=CUDA0"."""
         found, first = [], 0
         for place, count in enumerate(counts):
             buffer = "CPU" if place == 0 else f"CUDA{place - 1}"
@@ -93,7 +93,7 @@ class LlamaCppTarget(LayeredTarget):
         return found
 
     def _by_overrides(self, text: str) -> list[int]:
-        """[layers + 1] devices: of each tensor the first pattern found in its name decides."""
+        """Returns [layers + 1] devices: for each tensor the first pattern found in its name decides."""
         rules = [entry.rpartition("=")[::2] for entry in text.split(",")]
         number = {"CPU": 0, **{f"CUDA{index}": index + 1 for index in range(len(self.gpus))}}
         names = [f"blk.{layer}.attn_q.weight" for layer in range(self.layers)] + ["output.weight"]

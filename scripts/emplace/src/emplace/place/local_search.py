@@ -1,4 +1,7 @@
-"""A local search over choices, for what the agents do not search: offloaded weights, cuts, the least missing memory."""
+"""A local search over choices, for problems that the agents do not search.
+
+These are offloaded weights, cuts, and placements with the least missing memory.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,12 @@ BATCH = 64
 def climb(evaluate: Callable[[Sequence[Choices]], Sequence[Any]], starts: Sequence[Choices],
           neighbourhoods: Sequence[Callable[[Choices], Sequence[Choices]]], seconds: float,
           enough: Callable[[Any], bool] = lambda _: False, size: int = BATCH) -> tuple[Choices, Any]:
-    """The best choices met, and their value.
+    """Returns the best choices found, and their value.
 
-    evaluate: values of choices, which compare (less is better). From the best of `starts` goes on as long as there is a
-    better neighbour: the best of the first `size` with a better one. Later neighbourhoods are looked at where earlier ones
-    have none. Ends after `seconds` [s] between two batches, or when a value is `enough`.
+    evaluate: values of choices, which can be compared (less is better). The search begins at the best of `starts` and
+    moves to a better neighbour while there is one: to the best of the first batch of `size` neighbours that has a
+    better one. Later neighbourhoods are searched only if the earlier ones have no better neighbour. The search ends
+    after `seconds` [s], between two batches, or when a value is `enough`.
     """
     end = time.monotonic() + seconds
     values = evaluate(starts)
@@ -39,13 +43,13 @@ def climb(evaluate: Callable[[Sequence[Choices]], Sequence[Any]], starts: Sequen
 
 
 def single_changes(here: Choices, choices: Sequence[int]) -> list[Choices]:
-    """All that differ from `here` in one place."""
+    """Returns all choices that differ from `here` in one place."""
     return [(*here[:index], choice, *here[index + 1:]) for index in range(len(here)) for choice in choices
             if choice != here[index]]
 
 
 def swaps(here: Choices, farthest: int | None = None) -> list[Choices]:
-    """All in which two places that differ have changed choices; farthest: apart."""
+    """Returns all choices with two different places swapped, at most `farthest` apart."""
     found = []
     for a in range(len(here)):
         for b in range(a + 1, len(here) if farthest is None else min(len(here), a + farthest + 1)):

@@ -1,4 +1,4 @@
-"""Which modules of a PyTorch model can have a device of their own: the units of a device_map.
+"""The modules of a PyTorch model that can have a device of their own: the units of a device_map.
 
 The rules are those of `emplace export --to huggingface`: experiments/export/export_modules.h.
 """
@@ -12,30 +12,30 @@ from .grain import Grain
 
 
 def within(path: str, module: str) -> bool:
-    """Is `path` that module or below it? All are below the root ""."""
+    """Returns whether `path` is that module or below it. All paths are below the root ""."""
     return not module or path == module or path.startswith(module + ".")
 
 
 def paths_to(module: str) -> list[str]:
-    """"h", "h.0", "h.0.attn" of "h.0.attn"."""
+    """Returns "h", "h.0", "h.0.attn" for "h.0.attn"."""
     parts = module.split(".") if module else []
     return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
 
 
 def path_of(op: Mapping[str, Any]) -> str:
-    """The module of an op; "" for the root, and for an op without one."""
+    """Returns the module of an op; "" for the root, and for an op without one."""
     return str(op.get("attributes", {}).get("module") or "")
 
 
 def is_state(document: Mapping[str, Any], op: Mapping[str, Any]) -> bool:
-    """Is it a parameter or a buffer, not optimiser state?"""
+    """Returns whether the op is a parameter or a buffer, not optimiser state."""
     outputs = op["outputs"]
     return op["kind"] == "parameter" and bool(outputs) and \
         document["tensors"][outputs[0]].get("role") != "optimizer_state"
 
 
 def find(document: dict[str, Any], no_split: Iterable[str] = ()) -> Grain:
-    """The units of a graph of `emplace import --from torch`. no_split: paths of modules that stay whole.
+    """Returns the units of a graph of `emplace import --from torch`. no_split: paths of modules that stay whole.
 
     Throws InputError for a graph without module paths.
     """

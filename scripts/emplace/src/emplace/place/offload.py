@@ -1,16 +1,18 @@
 """Weights that stay in the CPU's memory and are copied to a GPU each time their module runs there.
 
-Two rules of when a copy begins; both are ops and control inputs of the graph, so that every simulator knows them:
+There are two rules for the begin of a copy. Both are expressed by ops and control inputs of the graph, so that every
+simulator supports them:
 
-- `with_hooks`: a hook of accelerate copies the weights of a module before its forward() and drops them after it. A hook
-  that copies waits until the copy is there, so the run before it is over when the copy begins.
-- `with_buffers`: each GPU has two buffers for what is copied. The weights of a run are copied as soon as the run that
-  last had their buffer, the second before it among those that copy, has read its own for the last time.
+- `with_hooks`: a hook of accelerate copies the weights of a module before its forward() and drops them after it. The
+  hook waits until the copy has ended, and the copy begins only after the run before it is over.
+- `with_buffers`: each GPU has two buffers for copied weights. The weights of a run are copied as soon as their buffer
+  is free. Its previous user is the second-last run with copies; the buffer is free after that run's last read.
 
-A *run* is a row of ops of one module, in program order. For each weight and each run that reads it there is one op, a
-view of the parameter, at no cost, where the parameter is; its readers get the copy, which is freed after the last of
-them. Views of a weight that an earlier run made are made anew, so that no copy outlives its run. Updates read the
-parameter itself: they run where it is, with the optimiser's state, as ZeRO-Offload has it (Ren et al., USENIX ATC 2021).
+A *run* is a sequence of ops of one module, in program order. For each weight and each run that reads it there is one
+op without cost, a view of the parameter on the parameter's device. Its readers get the copy, which is freed after the
+last of them. Views of a weight that an earlier run made are made again, so that no copy outlives its run. Updates read
+the parameter itself: they run on its device, with the optimiser's state, as in ZeRO-Offload (Ren et al., USENIX ATC
+2021).
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ BUFFERS = 2
 
 @dataclasses.dataclass
 class Run:
-    """ops: in program order. weights: [tensor] those read, views of them too, in the order of their first readers;
-    last: op that reads one of them last."""
+    """ops: in program order. weights: [tensor] the weights that are read, and views of them, in the order of their
+    first readers; last: the op that reads one of them last."""
 
     ops: list[int]
     weights: list[int] = dataclasses.field(default_factory=list)
@@ -38,8 +40,8 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """A run whose weights are copied. run: its number; weights: [tensor] those that are copied; after: the op that it
-    waits for (None: nothing); before: the op that it stands before in the program."""
+    """A run whose weights are copied. run: its number; weights: [tensor] the copied weights; after: the op that it
+    waits for (None: nothing); before: the op that it precedes in the program."""
 
     run: int
     weights: Sequence[int]
@@ -48,9 +50,11 @@ class Load:
 
 
 def with_hooks(document: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
-    """The document with loads of all weights by accelerate's rule; on the parameter's own device they copy nothing.
+    """Returns the document with loads of all weights by accelerate's rule.
 
-    Second: [num_ops] the op of `document` whose device each op has: the parameter for what loads it.
+    Loads on the parameter's own device copy nothing.
+
+    Second result: [num_ops] the op of `document` whose device each op has; for a load, the parameter.
     """
     runs = runs_of(document)
     position = _first_readers(document, runs)
@@ -60,16 +64,17 @@ def with_hooks(document: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
 
 
 def with_buffers(document: dict[str, Any], device_of_op: Sequence[int]) -> tuple[dict[str, Any], list[int]]:
-    """The document with loads of the weights that are not where a run reads them, by two buffers on each device.
+    """Returns the document with loads of the weights that are on another device than a run that reads them.
 
-    device_of_op: [num_ops]. Second: as of `with_hooks`. A load stands in the program behind the op that it waits for.
+    Each device has two buffers. device_of_op: [num_ops]. Second result: as of `with_hooks`. In the program, a load
+    comes directly after the op that it waits for.
     """
     runs = runs_of(document)
     return _with_loads(document, runs, buffered(document, device_of_op, runs))
 
 
 def buffered(document: dict[str, Any], device_of_op: Sequence[int], runs: Sequence[Run] | None = None) -> list[Load]:
-    """The loads of `with_buffers` in program order; the k-th of a device has its buffer k mod 2."""
+    """Returns the loads of `with_buffers` in program order; the k-th load of a device uses its buffer k mod 2."""
     runs = runs_of(document) if runs is None else runs
     made = grain.producers(document)
     order = grain.order(document)
@@ -90,7 +95,7 @@ def buffered(document: dict[str, Any], device_of_op: Sequence[int], runs: Sequen
 
 
 def runs_of(document: dict[str, Any]) -> list[Run]:
-    """The runs of all modules, without sources and updates, in program order."""
+    """Returns the runs of all modules, without sources and updates, in program order."""
     ops = document["ops"]
     weight_of = _weights(document)
     runs: list[Run] = []
@@ -112,20 +117,23 @@ def runs_of(document: dict[str, Any]) -> list[Run]:
 
 
 def is_weight(document: dict[str, Any], op: dict[str, Any]) -> bool:
-    """A parameter, or what loads it: what stays on the CPU if its module is offloaded."""
+    """Returns whether the op is a parameter or a load of one, which stays on the CPU if its module is offloaded."""
     return "loads" in op.get("attributes", {}) or (
         op["kind"] == "parameter" and document["tensors"][op["outputs"][0]].get("role") == "parameter")
 
 
 def stays(document: dict[str, Any]) -> list[bool]:
-    """[num_ops] is it on the CPU if its module is offloaded: a weight, its optimiser's state, its update?"""
+    """Returns [num_ops] whether the op is on the CPU if its module is offloaded.
+
+    This holds for a weight, its optimiser's state and its update.
+    """
     ops = document["ops"]
     labels = {op["colocate"] for op in ops if is_weight(document, op) and op.get("colocate")}
     return [is_weight(document, op) or (op.get("phase") == "update" and op.get("colocate") in labels) for op in ops]
 
 
 def _weights(document: dict[str, Any]) -> dict[int, int]:
-    """The weight that a tensor is, or is a view of."""
+    """Returns for each tensor that is a weight, or a view of one, that weight."""
     ops, tensors = document["ops"], document["tensors"]
     found = {op["outputs"][0]: op["outputs"][0] for op in ops if is_weight(document, op)}
     for op in grain.order(document):
@@ -149,28 +157,28 @@ def _maker(made: Sequence[int | None], tensor: int) -> int:
 
 
 def _first_readers(document: dict[str, Any], runs: Sequence[Run]) -> list[int]:
-    """[num_runs] the first op of each run that reads a weight; its first op if none does."""
+    """Returns [num_runs] the first op of each run that reads a weight; its first op if none does."""
     weight_of = _weights(document)
     return [next((op for op in run.ops if any(tensor in weight_of for tensor in document["ops"][op]["inputs"])),
                  run.ops[0]) for run in runs]
 
 
 class _Copies:
-    """Tensors of one run that stand for weights, and for views of them that an earlier run made."""
+    """Tensors of one run that replace weights, and views of weights that an earlier run made."""
 
     def __init__(self, run: int, tensors: list[dict[str, Any]]) -> None:
         self.of: dict[int, int] = {}
         self._run, self._tensors = run, tensors
 
     def tensor(self, original: int, name: str, alias: int) -> int:
-        """A new one like `original`."""
+        """Returns a new tensor like `original`."""
         self.of[original] = len(self._tensors)
         self._tensors.append({**self._tensors[original], "id": len(self._tensors), "name": name, "role": "activation",
                               "alias_of": alias})
         return self.of[original]
 
     def again(self, op: dict[str, Any], reader: int) -> dict[str, Any]:
-        """The op that makes a view, once more, where `reader` runs."""
+        """Returns a copy of the op that makes a view, to run where `reader` runs."""
         name = f"{op['name']}/run{self._run}"
         source = self.of[op["inputs"][0]]
         output = self.tensor(op["outputs"][0], name, source)
@@ -181,10 +189,10 @@ class _Copies:
 
 def _with_loads(document: dict[str, Any], runs: Sequence[Run],
                 loads: Sequence[Load]) -> tuple[dict[str, Any], list[int]]:
-    """The document with these loads, and [num_ops] the op of `document` whose device each op has."""
+    """Returns the document with these loads, and [num_ops] the op of `document` whose device each op has."""
     ops, tensors = document["ops"], list(document["tensors"])
     made, weight_of = grain.producers(document), _weights(document)
-    before: dict[int, list[dict[str, Any]]] = {}  # op -> what stands before it
+    before: dict[int, list[dict[str, Any]]] = {}  # op -> ops that are inserted before it
     changed: dict[int, list[int]] = {}            # op -> its inputs
     count: dict[int, int] = {}
     for load in loads:
@@ -203,7 +211,7 @@ def _with_loads(document: dict[str, Any], runs: Sequence[Run],
             for tensor in ops[op]["inputs"]:
                 before.setdefault(op, []).extend(_views(copies, ops, made, weight_of, tensor, inside, op))
             changed[op] = [copies.of.get(tensor, tensor) for tensor in ops[op]["inputs"]]
-            for tensor in ops[op]["outputs"]:  # what was a view of the weight is one of its copy
+            for tensor in ops[op]["outputs"]:  # a view of the weight becomes a view of its copy
                 shared = tensors[tensor].get("alias_of")
                 if shared in copies.of:
                     tensors[tensor] = {**tensors[tensor], "alias_of": copies.of[shared]}
@@ -214,7 +222,7 @@ def _with_loads(document: dict[str, Any], runs: Sequence[Run],
 
 def _views(copies: _Copies, ops: list[dict[str, Any]], made: Sequence[int | None], weight_of: dict[int, int],
            tensor: int, inside: set[int], reader: int) -> list[dict[str, Any]]:
-    """Ops that make `tensor` again, if it is a view of a copied weight that another run made."""
+    """Returns ops that make `tensor` again, if it is a view of a copied weight that another run made."""
     if tensor in copies.of or weight_of.get(tensor) not in copies.of or _maker(made, tensor) in inside:
         return []
     maker = ops[_maker(made, tensor)]
@@ -222,7 +230,7 @@ def _views(copies: _Copies, ops: list[dict[str, Any]], made: Sequence[int | None
 
 
 def _numbered(document: dict[str, Any], listed: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], list[int]]:
-    """The document with ops in this order; those that were added have ids of others, see Load."""
+    """Returns the document with ops in this order; added ops have the ids of other ops, see Load."""
     added = ("loads", "again")
     number = {entry["id"]: index for index, entry in enumerate(listed)
               if not any(key in entry.get("attributes", {}) for key in added)}

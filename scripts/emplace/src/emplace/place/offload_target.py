@@ -15,14 +15,14 @@ from .simulation import Outcome, Simulation, cpus, gpus, outcomes, units_of_grou
 from .target import Request, Row, Target
 
 FORMAT = "emplace-offload"
-FAR = 2      # how far apart units are that the search swaps
+FAR = 2      # greatest distance of units that the search swaps
 BATCH = 4    # each candidate is a graph of its own
 
 
 @dataclasses.dataclass(frozen=True)
 class _Options:
-    """What a unit can do, of G GPUs: k: run on GPU k with its weights there; G + k: run there with its weights on the
-    CPU; 2 G: run on the CPU."""
+    """The choices of a unit with G GPUs. k: run on GPU k with its weights there; G + k: run there with its weights on
+    the CPU; 2 G: run on the CPU."""
 
     gpus: list[int]
     cpu: int
@@ -38,7 +38,7 @@ class _Options:
 
 
 class OffloadTarget(Target):
-    """What is where, and when it is copied: a plan for any runtime that has streams."""
+    """The place of each module and weight, and the time of each copy: a plan for any runtime with streams."""
 
     name = "offload"
     sentence = "weights and optimiser state on the CPU, copied ahead into two buffers: a plan as JSON"
@@ -56,7 +56,7 @@ class OffloadTarget(Target):
         self._stays = offload.stays(request.document)
         count = len(self._units.names)
         self._has_weights = sorted({unit for unit, stays in zip(self._units.unit_of_op, self._stays) if stays})
-        # A unit in two halves: what runs, and what stays on the CPU if the unit is offloaded.
+        # A unit in two parts: the ops that run, and the state that stays on the CPU if the unit is offloaded.
         self._half_of_op = [unit + count if stays else unit
                             for unit, stays in zip(self._units.unit_of_op, self._stays)]
         self._starts: list[Choices] = []
@@ -123,7 +123,7 @@ class OffloadTarget(Target):
         return tuple(found)
 
     def _plan(self, device_of_op: tuple[int, ...]) -> dict[str, Any]:
-        """The file's content: which module runs where, what is on the CPU, and the copies in the order of the program."""
+        """Returns the file's content: each module's device, the state on the CPU, and the copies in program order."""
         names, ops, tensors = self.request.cluster.device_names, self._document["ops"], self._document["tensors"]
         runs = offload.runs_of(self._document)
         made = grain.producers(self._document)
@@ -147,7 +147,7 @@ class OffloadTarget(Target):
                 "host": host, "loads": plan}
 
     def _runs(self, device_of_op: Sequence[int]) -> list[int]:
-        """[num_units] where each unit runs; one that runs nothing is where its first op is."""
+        """Returns [num_units] the device where each unit runs; a unit that runs nothing has that of its first op."""
         found = [-1] * len(self._units.names)
         for stays in (False, True):
             for unit, device, staying in zip(self._units.unit_of_op, device_of_op, self._stays):
@@ -156,7 +156,10 @@ class OffloadTarget(Target):
         return found
 
     def _hooks(self) -> list[Row]:
-        """What accelerate's hooks reach, by a search of its own and by its own map; not what is written here."""
+        """Returns the rows for accelerate's hooks, by a search of its own and by accelerate's own map.
+
+        They are not written here.
+        """
         if not self.request.inference:
             return [Row("accelerate's hooks", None, default=True,
                         note="no backward pass for offloaded weights")]
@@ -174,7 +177,10 @@ class OffloadTarget(Target):
             other.close()
 
     def _of_map(self, choices: Choices) -> Iterator[int]:
-        """Choices of a device_map's units; what accelerate offloads runs on the lowest GPU that is used."""
+        """Yields choices for the units of a device_map.
+
+        Units that accelerate offloads run on the lowest GPU that is used.
+        """
         used = [self._gpus.index(device) for device in choices if device >= 0]
         main = min(used, default=0)
         for unit, device in enumerate(choices):
@@ -186,7 +192,10 @@ class OffloadTarget(Target):
                    for unit, choice in enumerate(choices))
 
     def _spread(self, end: float) -> list[Choices]:
-        """Even splits over 1, 2, ... GPUs, with as few offloaded units as fit, spread evenly or at one end."""
+        """Returns even splits over 1, 2, ... GPUs with the fewest offloaded units that fit.
+
+        The offloaded units are spread evenly or are at one end.
+        """
         count, found = len(self._units.names), []
         weighted = len(self._has_weights)
         for used in range(1, min(len(self._gpus), count) + 1):
@@ -209,7 +218,7 @@ class OffloadTarget(Target):
         return Row(label, self.counted(found, device_of_op), device_of_op, device_of_op)
 
     def _placed(self, choices: Choices) -> tuple[int, ...]:
-        """[num_ops] of choices."""
+        """Returns [num_ops] the devices for choices."""
         runs = [self._options.runs_on(choice) for choice in choices]
         return tuple(self._cpus[0] if stays and self._options.is_offloaded(choices[unit]) else runs[unit]
                      for unit, stays in zip(self._units.unit_of_op, self._stays))
@@ -219,7 +228,7 @@ class OffloadTarget(Target):
         return [(outcome.missing, outcome.time) for outcome in found]
 
     def _outcome(self, choices: Choices) -> Outcome:
-        """The outcome of one candidate, unit by unit."""
+        """Returns the outcome of one candidate, unit by unit."""
         device_of_op = self._placed(choices)
         document, origin = offload.with_buffers(self._document, device_of_op)
         halves = [self._half_of_op[op] for op in origin]

@@ -1,6 +1,6 @@
 """Target `onnxruntime`: nodes on the CPU or on the GPU, as annotations of the model and as a session option.
 
-A session has one provider of each kind, so that a model is on the CPU and on one GPU, the first of the cluster. Its
+A session has one provider of each kind, so a model is on the CPU and on one GPU, the first of the cluster. Its
 executor runs one node after another.
 """
 
@@ -19,7 +19,7 @@ PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
 
 
 class OnnxRuntimeTarget(Target):
-    """An annotated copy of the model, and session options for it or for the model as it is."""
+    """An annotated copy of the model, and session options for the copy or for the unchanged model."""
 
     name = "onnxruntime"
     sentence = "session options of ONNX Runtime: CPU or GPU for each node, by annotation and by name"
@@ -78,7 +78,7 @@ class OnnxRuntimeTarget(Target):
         by_name: dict[str, list[str]] = {}
         for node, op in zip(model.graph.node, self._nodes):
             if op is None:
-                continue  # computed when the session is made
+                continue  # computed when the session is created
             kind = classes[payload[self._units.unit_of_op[op]]]
             for old in [entry for entry in node.metadata_props if entry.key == ort_rules.KEY]:
                 node.metadata_props.remove(old)
@@ -103,7 +103,7 @@ class OnnxRuntimeTarget(Target):
         return [f"{stem}.placed.onnx", f"{stem}.session_options.json"]
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
-        """By the annotated model and its rules; rules by name must say the same."""
+        """Returns the devices by the annotated model and its rules; the rules by name must give the same devices."""
         import onnx
 
         model = onnx.load_model(paths[0], load_external_data=False)
@@ -138,7 +138,7 @@ def _require_onnx(request: Request) -> None:
 
 
 def _nodes(request: Request) -> list[int | None]:
-    """[nodes of the model] the op of each node; None: it is computed when the model is loaded.
+    """Returns [nodes of the model] the op of each node; None: the node is computed when the model is loaded.
 
     Throws PlaceFailure for a model with functions, whose nodes are not in the model itself.
     """
@@ -160,13 +160,16 @@ def _nodes(request: Request) -> list[int | None]:
 
 
 def _units(document: dict[str, Any]) -> list[int]:
-    """[num_ops] the node that an op goes with: itself, or of weights and constants the first reader."""
+    """Returns [num_ops] the unit of each op: the op itself; for weights and constants their first reader."""
     numbered: list[int | None] = [None if is_source(op) else op["id"] for op in document["ops"]]
     return _with_sources(document, numbered)
 
 
 def _with_sources(document: dict[str, Any], values: Sequence[int | None]) -> list[int]:
-    """Fills in the values of sources: that of the first reader; without one, that of the first op that computes."""
+    """Fills in the values of sources.
+
+    A source gets the value of its first reader; without a reader, the value of the first op that computes.
+    """
     found = list(values)
     made = grain.producers(document)
     first = next((value for value in values if value is not None), 0)

@@ -1,4 +1,4 @@
-"""What the installed ONNX Runtime makes of files for it: it loads them, and the results are those of the model."""
+"""Checks files with the installed ONNX Runtime: it loads them, and the results equal those of the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64", 
 
 
 def run(model: str, paths: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> str:
-    """Runs the model, its annotated copy and the rules by name on the CPU provider; a sentence on what was seen.
+    """Runs the model, its annotated copy and the rules by name on the CPU provider; returns a sentence on the result.
 
     inputs: tensors of the graph (name, shape, dtype). Throws PlaceFailure if ONNX Runtime refuses the files or the
     results differ.
@@ -53,7 +53,7 @@ def run(model: str, paths: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -
 
 def _session(onnxruntime: Any, path: str, entries: Mapping[str, str]) -> Any:
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4  # it tells of each rule for a GPU that there is none
+    options.log_severity_level = 4  # suppresses the warning that the GPU of a rule is missing
     for key, value in entries.items():
         options.add_session_config_entry(key, value)
     return onnxruntime.InferenceSession(os.fspath(path), options, providers=["CPUExecutionProvider"])

@@ -1,9 +1,10 @@
 """How ONNX Runtime reads `session.layer_assignment_settings` and `session.name_based_layer_assignment`.
 
-Both are "device(pattern, pattern, ...); device(...)". In the first a pattern is compared with the `layer_ann` of a
-node's metadata_props: as a prefix, or as a whole behind "="; a prefix comes before a whole, and then what stands first.
-In the second it is looked for anywhere in the node's name: the longest comes first, and then what stands first; "=" is
-refused. Only one of the two may be set. (onnxruntime/core/framework/layering_annotations.cc; 1.32.)
+Both are "device(pattern, pattern, ...); device(...)". In the first option, a pattern is compared with the `layer_ann`
+of a node's metadata_props: as a prefix, or after "=" as a whole. Prefixes precede wholes; within each kind the first
+match counts. In the second option, a pattern is searched for anywhere in the node's name: the longest pattern counts,
+and of equally long ones the first; "=" is refused. Only one of the two options may be set.
+(onnxruntime/core/framework/layering_annotations.cc; 1.32.)
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ KEY = "layer_ann"
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """Nodes whose annotation (or name) fits the pattern go to the device; whole: it must be equal."""
+    """Assigns nodes whose annotation (or name) matches the pattern to the device; whole: it must be equal."""
 
     device: str
     pattern: str
@@ -27,7 +28,7 @@ class Rule:
 
 
 def parse(text: str) -> list[Rule]:
-    """The rules of either option. Throws PlaceFailure for what ONNX Runtime refuses."""
+    """Returns the rules of either option. Throws PlaceFailure for a rule that ONNX Runtime refuses."""
     rules: list[Rule] = []
     for entry in filter(None, (part.strip() for part in text.split(";"))):
         opened, closed = entry.find("("), entry.find(")")
@@ -42,7 +43,7 @@ def parse(text: str) -> list[Rule]:
 
 
 def device_by_annotation(annotation: str, rules: list[Rule]) -> str | None:
-    """None: no rule fits, so that the providers decide."""
+    """Returns the device of an annotation; None: no rule fits, so the providers decide."""
     if not annotation:
         return None
     prefixes = [rule for rule in rules if not rule.whole and annotation.startswith(rule.pattern)]
@@ -51,7 +52,10 @@ def device_by_annotation(annotation: str, rules: list[Rule]) -> str | None:
 
 
 def device_by_name(name: str, rules: list[Rule]) -> str | None:
-    """None: no rule fits. Throws PlaceFailure for "=", which names do not know."""
+    """Returns the device of a node by its name; None: no rule fits.
+
+    Throws PlaceFailure for "=", which rules by name do not allow.
+    """
     if any(rule.whole for rule in rules):
         raise PlaceFailure(f"{BY_NAME} does not know '='")
     fitting = [rule for rule in rules if rule.pattern in name]
@@ -59,5 +63,5 @@ def device_by_name(name: str, rules: list[Rule]) -> str | None:
 
 
 def can_be_pattern(name: str) -> bool:
-    """Can a rule name it as it is?"""
+    """Returns whether a rule can contain the name unchanged."""
     return bool(name) and name == name.strip() and not name.startswith("=") and not set(name) & set("();,")

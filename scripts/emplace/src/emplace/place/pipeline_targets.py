@@ -20,7 +20,10 @@ class VllmTarget(PipelineTarget):
         return [row[0], *row, row[-1]]
 
     def defaults(self) -> list[tuple[str, Counts]]:
-        """vLLM's get_pp_indices: equal, the rest to stages before the last one, from behind."""
+        """Returns the split of vLLM's get_pp_indices.
+
+        It is equal; the rest goes to the stages before the last, from the back.
+        """
         stages = min(len(self.gpus), self.layers)
         numbers = [self.layers // stages] * stages
         for index in range(2, self.layers % stages + 2):
@@ -58,7 +61,7 @@ class DeepSpeedTarget(PipelineTarget):
         return self.in_order(counts)
 
     def defaults(self) -> list[tuple[str, Counts]]:
-        """partition_uniform: equal, the rest to the first stages."""
+        """Returns the split of partition_uniform: equal; the rest goes to the first stages."""
         stages = min(len(self.gpus), self.items())
         numbers = [self.items() // stages + (stage < self.items() % stages) for stage in range(stages)]
         return [(f"partition_method='uniform', {stages} stages", self.of_stages(numbers))]

@@ -1,4 +1,4 @@
-"""The table that a user sees, and the same as JSON."""
+"""The table for the user, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def table(target: Target, decision: Decision) -> str:
-    """Rows: what the search found, one device each, what the target does by itself; as placed, as exported."""
+    """Returns the rows: the search's result, single devices, the target's own placement; as placed, as exported."""
     request = target.request
     best = decision.chosen.told
     lines = [["", "" if request.memory_only else f"{_objective(request.objective)} [ms]", "memory [MiB] of "
@@ -30,7 +30,7 @@ def table(target: Target, decision: Decision) -> str:
 
 
 def verdict(target: Target, decision: Decision) -> str:
-    """One sentence on what was written and why."""
+    """Returns one sentence that says which placement was written and why."""
     files = ", ".join(decision.paths)
     only = f" (text only: {target.name} is not run here)" if target.text_only else ""
     if decision.gain and target.request.memory_only:
@@ -49,7 +49,7 @@ def verdict(target: Target, decision: Decision) -> str:
 
 
 def as_json(target: Target, decision: Decision) -> dict[str, Any]:
-    """What the table says, with times in ns and memory in bytes."""
+    """Returns the content of the table, with times in ns and memory in bytes."""
     request = target.request
     names = request.cluster.device_names
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """time: step time or period [ns]; peaks: peak memory per device [B]; missing: summed over devices [B]."""
+    """time: step time or period [ns]; peaks: peak memory per device [B]; missing: memory missing on all devices [B]."""
 
     time: int
     peaks: tuple[int, ...]
@@ -33,8 +33,8 @@ class Outcome:
 class Simulation:
     """One graph on one cluster.
 
-    document: of the graph. costs: a measured table, or None for those of the graph and the model. objective:
-    "step_time" or "period". Use it in a `with` statement: it keeps files while it lives, if it was asked for any.
+    document: of the graph. costs: a measured table, or None for the costs of the graph and the model. objective:
+    "step_time" or "period". Use it in a `with` statement, at the end of which it deletes the files it made.
     """
 
     def __init__(self, document: dict[str, Any], cluster: Cluster, costs: str | None = None,
@@ -50,9 +50,9 @@ class Simulation:
             self._folder.cleanup()
 
     def outcome(self, device_of_op: Sequence[int]) -> Outcome:
-        """What `emplace simulate` says of a placement of ops ([num_ops]), whatever the units are.
+        """Returns the outcome of `emplace simulate` for a placement of ops ([num_ops]), independent of the units.
 
-        Throws PlaceFailure with its message if it fails, and for the objective "period", which it does not know.
+        Throws PlaceFailure with the command's message if it fails, and for the objective "period", which it lacks.
         """
         if self.objective != "step_time":
             raise PlaceFailure(f"objective {self.objective}: simulated for units alone")
@@ -69,7 +69,7 @@ class Simulation:
                        sum(device["deficit_bytes"] for device in devices))
 
     def files(self, device_of_op: Sequence[int]) -> tuple[str, str, str]:
-        """Paths of a placement file, the graph and the cluster, until the next call."""
+        """Returns the paths of a placement file, the graph and the cluster; they are valid until the next call."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="emplace_place_")
             graph_file.write(self.document, os.path.join(self._folder.name, "graph.json"))
@@ -84,13 +84,14 @@ class Simulation:
         return path["placement.json"], path["graph.json"], path["cluster.yaml"]
 
     def of_labels(self) -> Problem:
-        """The same problem with the graph's own `colocate` labels as groups."""
+        """Returns the same problem with the graph's own `colocate` labels as groups."""
         return self._problem(self.document, ["colocate"])
 
     def of_units(self, units: Grain, device_kinds: Sequence[str] | None = None, objective: str | None = None) -> Problem:
-        """The same problem with units as groups.
+        """Returns the same problem with units as groups.
 
-        device_kinds: where ops that compute may run (None: as told). objective: another one than that of the simulation.
+        device_kinds: the kinds that ops that compute may use (None: those of the ops). objective: replaces the
+        simulation's.
         """
         return self._problem(units.scoped(device_kinds), [{"scope": {"depth": 1}}], objective)
 
@@ -112,9 +113,9 @@ def outcomes(problem: Problem, placements: Sequence[Sequence[int]]) -> list[Outc
 
 
 def searched(problem: Problem, seconds: float, seed: int) -> tuple[list[int], bool]:
-    """The devices of groups that `learned` finds, [num_groups], and whether they fit into memory.
+    """Returns the devices of groups that `learned` finds, [num_groups], and whether they fit into memory.
 
-    Throws PlaceFailure if there was no time for a single one.
+    Throws PlaceFailure if the time was too short for a single placement.
     """
     import emplace
 
@@ -125,7 +126,7 @@ def searched(problem: Problem, seconds: float, seed: int) -> tuple[list[int], bo
 
 
 def units_of_groups(problem: Problem, units: Grain) -> list[int]:
-    """[num_groups] the unit of each group of Simulation.of_units()."""
+    """Returns [num_groups] the unit of each group of Simulation.of_units()."""
     found = [-1] * problem.num_groups
     for group, unit in zip(problem.group_of_op.tolist(), units.unit_of_op):
         found[group] = unit
@@ -135,9 +136,9 @@ def units_of_groups(problem: Problem, units: Grain) -> list[int]:
 
 
 def part_of(cluster: Cluster, names: Sequence[str]) -> Cluster:
-    """The cluster with these devices alone, in its own order; channels and routes between them stay.
+    """Returns the cluster with only these devices, in its own order; channels and routes between them stay.
 
-    Throws PlaceFailure for a name that it does not have.
+    Throws PlaceFailure for a name that the cluster lacks.
     """
     import emplace
     import yaml
@@ -165,7 +166,7 @@ def part_of(cluster: Cluster, names: Sequence[str]) -> Cluster:
 
 
 def gpus(cluster: Cluster) -> list[int]:
-    """Indices of the GPUs, ascending."""
+    """Returns the indices of the GPUs, ascending."""
     return [index for index, kind in enumerate(cluster.device_classes) if kind == "gpu"]
 
 

@@ -1,4 +1,4 @@
-"""What a target is: where placements go, at which grain, and what happens there without one."""
+"""The interface of a target: the form of its placements, its grain, and its own default placements."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What the user asked for.
+    """The user's request.
 
-    document: of the model's graph. model: what was named. module: makes the torch.nn.Module of the model, None where
+    document: of the model's graph. model: as named by the user. module: makes the torch.nn.Module of the model; None if
     there is none. seconds: of the search [s].
     """
 
@@ -31,7 +31,7 @@ class Request:
 
     @property
     def inference(self) -> bool:
-        """Is it a forward pass alone?"""
+        """Returns whether it is only a forward pass."""
         return all(op.get("phase", "forward") == "forward" for op in self.document["ops"])
 
 
@@ -39,8 +39,8 @@ class Request:
 class Row:
     """A placement of the table.
 
-    label: what it is. outcome: None where there is none, note says why. payload: what Target.write takes.
-    device_of_op: [num_ops]. default: is it what the target does by itself?
+    label: describes it. outcome: None if there is none; note then gives the reason. payload: argument of Target.write.
+    device_of_op: [num_ops]. default: whether it is the target's own choice.
     """
 
     label: str
@@ -52,34 +52,34 @@ class Row:
 
     @property
     def told(self) -> Outcome:
-        """The outcome of a row that has one."""
+        """Returns the outcome of a row that has one."""
         if self.outcome is None:
             raise ValueError(f"{self.label}: {self.note}")
         return self.outcome
 
 
 class Target:
-    """A target for one request. Subclasses say what they can express; decide.py chooses."""
+    """A target for one request. Subclasses define the placements they can express; decide.py chooses."""
 
     name = ""
     sentence = ""
-    text_only = False  # cannot be loaded here: what is written is not tried out
+    text_only = False  # whether the target cannot be loaded here, so that its files are not tried out
     objectives: tuple[str, ...] = ("step_time",)  # the default first
-    inference_first = False  # does a model of PyTorch mean inference if nothing else is said?
+    inference_first = False  # whether a PyTorch model means inference by default
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.notes: list[str] = []  # for the user: what is assumed, what cannot be told
+        self.notes: list[str] = []  # for the user: assumptions and unknowns
 
     def close(self) -> None:
         """Removes files that the simulation needed."""
 
     def alternatives(self) -> list[Row]:
-        """One device each, and what the target does by itself; simulated."""
+        """Returns single-device placements and the target's own placement, simulated."""
         raise NotImplementedError
 
     def search(self) -> Row:
-        """The best placement found that the target can express, simulated at the grain."""
+        """Returns the best placement found that the target can express, simulated at the grain."""
         raise NotImplementedError
 
     def write(self, payload: Any, stem: str) -> list[str]:
@@ -87,26 +87,28 @@ class Target:
         raise NotImplementedError
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
-        """[num_ops] what the target makes of these files, by its own rule."""
+        """Returns [num_ops] the devices that the target derives from these files by its own rule."""
         raise NotImplementedError
 
     def try_out(self, paths: list[str]) -> str:
-        """Has the target itself load the files where it is installed; a sentence on what was seen, or "".
+        """Lets the target itself, if it is installed, load the files; returns a sentence on the result, or "".
 
-        Throws PlaceFailure if it refuses them.
+        Throws PlaceFailure if the target refuses them.
         """
         return ""
 
     def simulated_document(self) -> dict[str, Any]:
-        """The document that is simulated, whose ops `device_of_op` is of."""
+        """Returns the simulated document, to whose ops `device_of_op` refers."""
         raise NotImplementedError
 
     def counted(self, found: Outcome | None, device_of_op: tuple[int, ...]) -> Outcome:
-        """The time that a search saw (None: the simulated one) with the memory as it is op by op: a search counts views
-        of what another unit made once more than they take."""
+        """Returns the time that a search saw (None: the simulated one) with the exact memory, op by op.
+
+        A search counts views of another unit's tensors once too often.
+        """
         exact = self.simulate(device_of_op)
         return exact if found is None else dataclasses.replace(exact, time=found.time)
 
     def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
-        """The outcome of ops on devices, whatever wrote them down."""
+        """Returns the outcome of ops on devices, for a placement from any source."""
         raise NotImplementedError

@@ -16,7 +16,7 @@ TARGETS = {"transformers": ("accelerate_target", "DeviceMapTarget"), "pytorch": 
 
 
 def find(name: str) -> type[Target]:
-    """The class of a target. Throws PlaceFailure with the choices."""
+    """Returns the class of a target. Throws PlaceFailure with the choices."""
     if name not in TARGETS:
         raise PlaceFailure(f"--for {name}: no such target; choices: {', '.join(TARGETS)}")
     module, kind = TARGETS[name]

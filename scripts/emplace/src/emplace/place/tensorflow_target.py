@@ -1,7 +1,7 @@
 """Target `tensorflow`: a device string for every op, written by `emplace export --to tensorflow`.
 
-The grain is that of TensorFlow itself: ops that a `colocate` label or a shared memory ties together. Its executor runs
-ops of several devices at the same time, so nothing is put one after another here.
+The grain is that of TensorFlow itself: ops that a `colocate` label or shared memory ties together. Its executor runs
+ops of several devices concurrently, so no order is imposed here.
 """
 
 from __future__ import annotations
@@ -87,7 +87,10 @@ class TensorFlowTarget(Target):
         return tuple(found)
 
     def _mostly_on(self, device: int) -> list[int] | None:
-        """That device, or the first CPU for groups that cannot be there; None: some can be on neither."""
+        """Returns that device for all groups, or the first CPU for groups that cannot be there.
+
+        Returns None if a group can be on neither.
+        """
         import numpy as np
 
         allowed = self._problem.allowed

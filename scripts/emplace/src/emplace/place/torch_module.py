@@ -1,4 +1,4 @@
-"""The torch.nn.Module behind a model, without elements, for what asks the module itself."""
+"""The torch.nn.Module of a model, without elements, for code that inspects the module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any, Callable
 
 
 def maker(model: str, options: argparse.Namespace) -> Callable[[], Any]:
-    """A function that makes the module that `emplace import --from torch` imports, with its parameters' types."""
+    """Returns a function that makes the module.
+
+    It is the module that `emplace import --from torch` imports, with its parameters' types.
+    """
     def make() -> Any:
         from ..importers.torch import fake, sources, step
 

@@ -1,4 +1,4 @@
-"""Target `pytorch`: a Python file that moves modules to their devices, and what enters them with them."""
+"""Target `pytorch`: a Python file that moves modules to their devices, and the inputs of modules with them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _mover(device):
 
 
 class ModulesTarget(DeviceMapTarget):
-    """Devices of modules for PyTorch itself, where a module on the CPU computes there."""
+    """Devices of modules for PyTorch itself; a module on the CPU computes there."""
 
     name = "pytorch"
     sentence = "a Python file whose place_modules(model) moves modules, and hooks what enters them"
@@ -87,4 +87,4 @@ class ModulesTarget(DeviceMapTarget):
         return f"cuda:{self._gpus.index(device)}" if device in self._gpus else "cpu"
 
     def _defaults(self) -> list[Row]:
-        return []  # PyTorch places nothing by itself: one device
+        return []  # PyTorch itself places everything on one device
