@@ -22,7 +22,7 @@ exit codes: 0 done; 1 stopped, or every trial failed; 2 wrong input"""
 
 
 def main(arguments: Sequence[str], prog: str = "emplace tune") -> int:
-    """Runs the command. Returns 0 done; 1 stopped, or every trial failed; 2 the input is wrong."""
+    """Runs the command. Returns 0 on success; 1 if stopped, or if every trial failed; 2 if the input is wrong."""
     options = _parser(prog).parse_args(arguments)
     if options.help_config:
         print(HELP, end="")
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str], prog: str = "emplace tune") -> int:
         print(f"{prog}: CONFIG is missing: a YAML file (--help-config prints one)", file=sys.stderr)
         return 2
     folder = ""
-    sys.path.insert(0, os.getcwd())  # agents written in Python may lie there
+    sys.path.insert(0, os.getcwd())  # for agents written in Python in this folder
     try:
         from .. import InputError, RunError
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str], prog: str = "emplace tune") -> int:
 
 
 def report(tuned: Tuned) -> str:
-    """The best settings, which of them mattered, and the trials that were the best so far."""
+    """Returns the best settings, their importances, and the trials that were the best so far."""
     import yaml
 
     text = f"trials   {len(tuned.trials)}: " + ", ".join(

@@ -1,4 +1,4 @@
-"""The config of `emplace tune`: a YAML file, or the same as a map."""
+"""The config of `emplace tune`: a YAML file, or a map with the same content."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ class Config:
     output: str = ""
     ranges: dict[str, Range] = field(default_factory=dict)
     bounds: list[int] = field(default_factory=list)  # of each problem [ns]
-    searches: list[int] = field(default_factory=list)  # of each problem: one a seed
+    searches: list[int] = field(default_factory=list)  # of each problem: one per seed
     limits: list[tuple[int, float]] = field(default_factory=list)  # (evaluations, seconds) of a search; 0: none
 
     def identity(self) -> dict[str, Any]:
-        """The part that all trials of a study share."""
+        """Returns the part that all trials of a study share."""
         return {"base": self.base, "problems": self.problems, "draw": self.draw, "sampler": self.sampler,
                 "pruner": self.pruner, "checkpoints": self.checkpoints, "seed": self.seed}
 
     def run_config(self, problem: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The run config of a trial on one problem."""
+        """Returns the run config of a trial on one problem."""
         config = copy.deepcopy({**self.base, **self.problems[problem]})
         for key, value in settings.items():
             self._set(config, key, value)
@@ -168,7 +168,10 @@ def _agents(agents: Any, where: str) -> list[dict[str, Any]]:
 
 
 def _check(config: Config) -> None:
-    """Checks every problem, and every setting at its extremes, by the program's own checks; fills what they say."""
+    """Checks every problem, and every setting at its extremes, by the program's own checks.
+
+    Stores the bounds, numbers of searches and limits that the checks return.
+    """
     from .. import InputError, _compiled
 
     def check(problem: int, settings: Settings, where: str) -> dict[str, Any]:

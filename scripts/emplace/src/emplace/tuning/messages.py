@@ -1,4 +1,4 @@
-"""Errors of a config: file, key, value, and what was expected."""
+"""Errors of a config: file, key, value, and the expected value."""
 
 from __future__ import annotations
 

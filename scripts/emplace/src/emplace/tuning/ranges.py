@@ -13,7 +13,7 @@ KINDS = ("int", "float", "choice")
 
 @dataclass(frozen=True)
 class Range:
-    """int and float: from low to high, both included; log: even in the logarithm. choice: one of `choices`."""
+    """int and float: from low to high, both included; log: uniform in the logarithm. choice: one of `choices`."""
 
     kind: str
     low: float = 0
@@ -22,7 +22,7 @@ class Range:
     choices: tuple[Any, ...] = ()
 
     def draw(self, trial: Any, key: str) -> Any:
-        """The value of an Optuna trial."""
+        """Draws a value for an Optuna trial."""
         if self.kind == "int":
             return trial.suggest_int(key, int(self.low), int(self.high), log=self.log)
         if self.kind == "float":
@@ -30,18 +30,18 @@ class Range:
         return json.loads(trial.suggest_categorical(key, [json.dumps(choice) for choice in self.choices]))
 
     def value(self, param: Any) -> Any:
-        """The value that Optuna's storage holds as `param`."""
+        """Returns the value that Optuna's storage holds as `param`."""
         return json.loads(param) if self.kind == "choice" else param
 
     def extremes(self) -> list[Any]:
-        """Values that an agent must accept before the first trial."""
+        """Returns values that an agent must accept before the first trial."""
         if self.kind == "choice":
             return list(self.choices)
         return [int(self.low), int(self.high)] if self.kind == "int" else [self.low, self.high]
 
 
 def read_range(given: Any, where: str) -> Range:
-    """@param where  file and key, for messages   @throws InputError"""
+    """Returns a range. @param where  file and key, for messages   @throws InputError"""
     kinds = [kind for kind in KINDS if isinstance(given, dict) and kind in given]
     if len(kinds) != 1:
         refuse(where, given, "{int: [LOW, HIGH]}, {float: [LOW, HIGH]} or {choice: [VALUE, ...]}")
@@ -68,7 +68,7 @@ def read_range(given: Any, where: str) -> Range:
 
 
 def _number(value: Any, kind: str, where: str) -> float:
-    """A number of YAML, which reads 1e-3 as a text."""
+    """Returns a number of YAML, which reads 1e-3 as a text."""
     try:
         if isinstance(value, bool):
             raise ValueError

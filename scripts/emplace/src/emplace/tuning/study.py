@@ -23,12 +23,12 @@ STORAGE = "optuna.journal"
 NAME = "emplace"  # of the study
 CONFIG = "config.json"
 BEST = "best.yaml"
-LEAST_TRIALS = 10  # complete ones: for importances, where a tenth is compared with all; for the median pruner
+LEAST_TRIALS = 10  # complete trials; for importances, which compare a tenth with all trials, and for the median pruner
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial: "complete", "pruned", "failed" or "running". value: step time over bound; None: none."""
+    """A trial: "complete", "pruned", "failed" or "running". value: step time over bound; None: there is none."""
 
     number: int
     state: str
@@ -42,12 +42,12 @@ class Tuned:
     """Outcome of a study.
 
     folder       optuna.journal, config.json, trials/NUMBER.h5 (as `emplace run` writes them), best.yaml
-    best         the trial of the least value; None: none is complete, or nothing fits
-    step_times   of the best, the median over seeds on each problem [ns]
+    best         the trial with the least value; None: no trial is complete, or nothing fits
+    step_times   of the best trial, the median over seeds on each problem [ns]
     agent        entry for `agents:` with the best settings
-    importances  setting -> share of what separates the best tenth of the complete trials from all of them
+    importances  setting -> its share in the difference between the best tenth of the complete trials and all of them
                  (PED-ANOVA), largest first; empty below 10 complete trials
-    trials       all of them, by number
+    trials       all trials, by number
     """
 
     folder: str
@@ -59,11 +59,11 @@ class Tuned:
 
     @property
     def study(self) -> optuna.Study:
-        """The study of Optuna, for its own pictures and tables."""
+        """Returns Optuna's study, for Optuna's own pictures and tables."""
         return open_study(self.folder)
 
     def count(self, state: str) -> int:
-        """How many trials are in this state."""
+        """Returns the number of trials in this state."""
         return sum(trial.state == state for trial in self.trials)
 
 
@@ -71,9 +71,9 @@ def tune(config: Mapping[str, Any] | str | os.PathLike[str], *, output: str | os
          trials: int | None = None, jobs: int | None = None, quiet: bool = True) -> Tuned:
     """Searches for the settings of an agent with Optuna; `emplace tune --help-config` explains the config.
 
-    config: a YAML file, or the same as a map. output, trials, jobs: in the place of the config's. A folder with
-    trials of the same config is continued until it has `trials` of them; ctrl-C keeps those that are done.
-    Throws InputError; RunError if every trial failed; ImportError without the package optuna; KeyboardInterrupt.
+    config: a YAML file, or a map with the same content. output, trials, jobs: replace those of the config. A folder
+    with trials of the same config is continued until it has `trials` of them; ctrl-C keeps the finished ones. Throws
+    InputError; RunError if every trial failed; ImportError without the package optuna; KeyboardInterrupt.
     """
     read = read_config(config)
     return continue_study(read, *choices_of(read, output, trials, jobs), quiet=quiet)
@@ -81,14 +81,14 @@ def tune(config: Mapping[str, Any] | str | os.PathLike[str], *, output: str | os
 
 def choices_of(config: Config, output: str | os.PathLike[str] | None, trials: int | None,
                jobs: int | None) -> tuple[str, int, int]:
-    """(folder, trials, jobs): those given, else the config's. @throws InputError"""
+    """Returns (folder, trials, jobs): the given values, else the config's. @throws InputError"""
     return (os.fspath(output) if output is not None else config.output,
             config.trials if trials is None else whole(trials, 1, "trials"),
             config.jobs if jobs is None else whole(jobs, 1, "jobs"))
 
 
 def continue_study(config: Config, folder: str, trials: int, jobs: int, *, quiet: bool) -> Tuned:
-    """Makes the trials that are missing."""
+    """Runs the missing trials."""
     from .. import RunError
 
     optuna = _optuna()
@@ -118,7 +118,10 @@ def continue_study(config: Config, folder: str, trials: int, jobs: int, *, quiet
 
 
 def make_trials(config: Config, folder: str, count: int, job: int, quiet: bool) -> None:
-    """Makes so many trials in this process. @param job  number of the process, for other draws than the others'"""
+    """Runs so many trials in this process.
+
+    @param job  number of the process; makes its draws differ from those of other processes
+    """
     from .. import InputError, RunError
 
     optuna = _optuna()
@@ -145,13 +148,13 @@ def make_trials(config: Config, folder: str, count: int, job: int, quiet: bool) 
 
 
 def open_study(folder: str) -> optuna.Study:
-    """The study in a folder."""
+    """Returns the study in a folder."""
     study: optuna.Study = _optuna().load_study(storage=_storage(folder), study_name=NAME)
     return study
 
 
 def outcome(config: Config, folder: str) -> Tuned:
-    """Summary of the study in a folder."""
+    """Returns a summary of the study in a folder."""
     study = open_study(folder)
     trials = [_trial(config, frozen) for frozen in study.trials]
     complete = [trial for trial in trials if trial.state == "complete" and trial.value is not None]
@@ -179,7 +182,7 @@ def _importances(config: Config, study: Any, complete: list[Trial]) -> dict[str,
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # says that it is experimental
+        warnings.simplefilter("ignore")  # warns that it is experimental
         return dict(get_param_importances(study, evaluator=PedAnovaImportanceEvaluator(), params=varied))
 
 
@@ -188,7 +191,10 @@ def _finished(study: Any) -> int:
 
 
 def _sampler(config: Config, finished: int, job: int) -> Any:
-    """A sampler for one trial. Its seed is of the trials before it, so that a study that was stopped draws the same."""
+    """Returns a sampler for one trial.
+
+    Its seed depends on the number of finished trials, so that a study that was stopped draws the same values.
+    """
     import numpy as np
 
     optuna = _optuna()
@@ -196,14 +202,14 @@ def _sampler(config: Config, finished: int, job: int) -> Any:
     if config.sampler == "random":
         return optuna.samplers.RandomSampler(seed=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # says that constant_liar is experimental
+        warnings.simplefilter("ignore")  # warns that constant_liar is experimental
         return optuna.samplers.TPESampler(seed=seed, constant_liar=config.jobs > 1)
 
 
 def _pruner(config: Config) -> Any:
     optuna = _optuna()
     searches = sum(config.searches)
-    if config.pruner == "median":  # the beginning of a single search says little
+    if config.pruner == "median":  # the beginning of a single search is not informative
         return optuna.pruners.MedianPruner(n_startup_trials=LEAST_TRIALS,
                                            n_warmup_steps=config.checkpoints - 1 if searches > 1 else 0)
     if config.pruner == "hyperband":
@@ -221,7 +227,7 @@ def _require_same(config: Config, earlier: dict[str, Any], folder: str) -> None:
 
 
 def _make_in_processes(folder: str, count: int, jobs: int, quiet: bool) -> None:
-    """Shares the trials out. Ctrl-C is passed on; the processes end their trials and say so."""
+    """Distributes the trials. Ctrl-C is passed on; the processes end their trials and report it."""
     from .. import InputError, RunError
 
     workers = []
@@ -256,7 +262,7 @@ def _line(config: Config, study: Any, number: int) -> str:
 
 
 def _write_best(config: Config, tuned: Tuned) -> None:
-    """The run config of the first problem with the best settings."""
+    """Writes the run config of the first problem with the best settings."""
     import yaml
 
     assert tuned.best is not None

@@ -1,4 +1,4 @@
-"""One set of settings, searched with on every problem and seed."""
+"""One set of settings, used for a search on every problem and seed."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ def make_trial(config: Config, trial: optuna.Trial, folder: str) -> float:
 
 
 class _Watch:
-    """Reports the best so far to the pruner, `checkpoints` times a search, and ends the searches of a pruned trial.
+    """Reports the best so far to the pruner, `checkpoints` times per search, and ends the searches of a pruned trial.
 
-    The value after some searches is the geometric mean of step time over bound of these and of the one that runs.
+    The reported value is the geometric mean of step time over bound of the ended searches and the running one.
     """
 
     def __init__(self, config: Config, trial: optuna.Trial) -> None:
         self.config, self.trial = config, trial
         self.pruned = False
-        self.found: list[float] = []  # step times of the problem's searches that ended [ns]
+        self.found: list[float] = []  # step times of the problem's ended searches [ns]
         self._problem = -1
-        self._ratios: list[float] = []  # step time over bound of all searches that ended
-        self._reported = 0  # checkpoints of the search that runs
+        self._ratios: list[float] = []  # step time over bound of all ended searches
+        self._reported = 0  # checkpoints of the running search
         self._last = config.checkpoints * sum(config.searches)
 
     def begin(self, problem: int) -> None:
-        """The next searches are on this problem."""
+        """Announces that the next searches are on this problem."""
         self._problem, self.found = problem, []
 
     def __call__(self, progress: Progress) -> bool:
@@ -82,7 +82,7 @@ class _Watch:
         return True
 
     def _due(self, progress: Progress) -> int:
-        """Checkpoints that the search has passed, of those before its end."""
+        """Returns the number of checkpoints that the search has passed, not counting its end."""
         evaluations, seconds = self.config.limits[self._problem]
         share = max(progress.evaluations / evaluations if evaluations else 0.0,
                     progress.seconds / seconds if seconds else 0.0)

@@ -12,7 +12,7 @@ from .study import CONFIG, make_trials
 
 
 def main(arguments: list[str]) -> int:
-    """Returns 0 done; 1 stopped, or a trial cannot be written; 2 the input is wrong."""
+    """Returns 0 on success; 1 if stopped, or if a trial cannot be written; 2 if the input is wrong."""
     from .. import InputError
 
     folder, count, job, quiet = arguments
