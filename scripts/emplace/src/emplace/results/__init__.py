@@ -5,8 +5,8 @@
     loaded.runs.groupby(["problem", "agent"])["best_step_time_ns"].median()
     figures.learning_curves(loaded.runs, loaded.evaluations).savefig("curves.svg")
 
-Loading:  load_runs, load_generalization, load_fidelity, load_stress (see Runs, Generalization,
-          Fidelity, Stress for what the frames hold); each throws ResultsError, which names file and reason
+Loading:  load_runs, load_generalization, load_fidelity, load_stress; Runs, Generalization, Fidelity and Stress
+          describe the frames. Each function throws ResultsError, which names file and reason
 Numbers:  summaries.summarise_runs, summaries.evaluations_to, targets.expected_running_time, targets.ecdf,
           robustness.method_ratios, ...
 Pictures: figures.learning_curves, efficiency_bars, target_ecdfs, final_step_times, generalization_cdfs,

@@ -34,7 +34,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """@return 0, or 2 for a mistake of the user, which is told on stderr"""
+    """Runs the command. Returns 0, or 2 for a mistake of the user, which is reported on stderr."""
     options = make_parser().parse_args(arguments)
     try:
         options.action(options)
@@ -194,12 +194,12 @@ def names(value: str) -> list[str]:
 
 
 def load_chosen(options: argparse.Namespace) -> Runs:
-    """The runs, those of --agents alone."""
+    """Returns the runs, only those of --agents if given."""
     return choose(load_runs(options.inputs), options)
 
 
 def choose(loaded: Runs, options: argparse.Namespace) -> Runs:
-    """Of the runs those of --agents."""
+    """Returns those of the runs that --agents selects."""
     known = sorted(set(loaded.runs["agent"]))
     for agent in options.agents or ():
         if agent not in known:
@@ -229,7 +229,7 @@ def target_of(target: str | None, runs: pd.DataFrame) -> tuple[dict[str, float] 
         return summaries.best_median_of_problem(runs), "the best agent's median"
     if target == "best":
         return summaries.best_of_problem(runs), "the best found by any"
-    for unit, scale in sorted(summaries.UNITS, key=lambda unit: -len(unit[0])):  # "ms" is no "s"
+    for unit, scale in sorted(summaries.UNITS, key=lambda unit: -len(unit[0])):  # "ms" also ends in "s"
         number = target.removesuffix(unit)
         if number != target and number.strip().replace(".", "", 1).isdigit():
             return float(number) * scale, "the target"
@@ -240,8 +240,8 @@ def target_of(target: str | None, runs: pd.DataFrame) -> tuple[dict[str, float] 
 
 
 def chosen_with_targets(options: argparse.Namespace) -> tuple[Runs, dict[str, float]]:
-    """The runs of --agents with their splits, and the best known of each problem, by whichever agent."""
-    every = load_runs(options.inputs, evaluations="improvements")  # once: a sweep may be under way
+    """Returns the runs of --agents with their splits, and the best known step time of each problem, by any agent."""
+    every = load_runs(options.inputs, evaluations="improvements")  # loaded once, because a sweep may be running
     chosen = choose(every, options)
     splits = targets.split_of(every.runs, options.split)
     runs = chosen.runs.assign(split=splits[chosen.runs.index])

@@ -14,25 +14,25 @@ from .runs import concat
 
 @dataclass(frozen=True)
 class Fidelity:
-    """Placements executed on devices, each beside its simulation. Times in nanoseconds [ns].
+    """Placements executed on devices, each with its simulation. Times in nanoseconds [ns].
 
     placements  a row per executed placement: file, graph, label; simulated_ns, measured_ns (median
                 of the rounds), low_ns and high_ns (its 95 % interval), error (simulated / measured
-                - 1), noise (median absolute deviation of the rounds / median), searched_ns (what
-                the search saw; NaN without), interval_low_ns and interval_high_ns (of the simulated
-                time; 0 and inf where too few placements were held out), covered (measured_ns is
-                within it), to_fastest (how many times as long as the placement measured to be the
+                - 1), noise (median absolute deviation of the rounds / median), searched_ns (the
+                search's value; NaN without), interval_low_ns and interval_high_ns (of the simulated
+                time; 0 and inf if too few placements were held out), covered (measured_ns is
+                within it), to_fastest (ratio to the placement measured to be the
                 fastest: median over the rounds of the ratio of two steps of the same round),
                 to_fastest_low and to_fastest_high (its 95 % interval; 0 and inf with fewer than 6
-                rounds), differs (that interval leaves out 1), crossing_bytes, crossings, overlap (as simulated), proxy_share and rung_... (shares
-                of the ops' time). A file of an older emplace has no to_fastest, or neither intervals
-                nor traits
+                rounds), differs (that interval excludes 1), crossing_bytes, crossings, overlap (as
+                simulated), proxy_share and rung_... (shares of the ops' time, by the source of their
+                cost). Files of older versions have no to_fastest, or neither intervals nor traits
     graphs      a row per graph and file with all figures: verdict (a sentence), warnings (a list),
                 resolved_difference (of simulated times, above which 95 % of pairs are in order),
-                placements, mape, max_error, bias, kendall_tau, ... (missing where there is a single
+                placements, mape, max_error, bias, kendall_tau, ... (missing for a single
                 placement), machine and versions
     ablations   file, graph, name ("no host cost"), mape, kendall_tau, ...
-    residuals   what errors go with: file, graph (None: all of the file together), trait ("crossing
+    residuals   correlations of the errors: file, graph (None: all of the file together), trait ("crossing
                 bytes", "crossings", "overlap", "step time"), pearson and spearman, pearson_above
                 and spearman_above (share of the shuffles that correlate less), slope (measured -
                 simulated, ns per unit of the trait), placements, shuffles
@@ -45,7 +45,7 @@ class Fidelity:
 
 
 def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
-    """@throws ResultsError naming the file that cannot be read or holds no measurements"""
+    """Loads fidelity results. @throws ResultsError naming the file that cannot be read or has no measurements"""
     placements: list[pd.DataFrame] = []
     graphs: list[dict[str, Any]] = []
     ablations: list[dict[str, Any]] = []
@@ -93,7 +93,7 @@ def read_placements(group: Any, where: dict[str, str]) -> pd.DataFrame:
 
 
 def read_residuals(group: Any, where: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of a group that may have some; a row per trait."""
+    """Returns a row per trait of a group, which may have none."""
     if "residuals" not in group:
         return []
     found = group["residuals"]

@@ -1,4 +1,4 @@
-"""What the errors of simulated step times go with."""
+"""Traits of placements that correlate with the errors of simulated step times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .files import ResultsError, require_choice
 from .layout import add_legend, grid_of, require_rows, style_of
 from .summaries import time_unit
 
-# By the name that the program has for it: column, label of the axis, what the axis divides by.
+# Trait under its name in the program: column, label of the axis, divisor of the axis.
 TRAITS = {
     "crossing bytes": ("crossing_bytes", "bytes that cross between devices [MB]", 1e6),
     "crossings": ("crossings", "crossings", 1),
@@ -25,12 +25,13 @@ TRAITS = {
 
 def fidelity_errors(placements: pd.DataFrame, residuals: pd.DataFrame | None = None, *,
                     traits: Sequence[str] = ("crossing bytes", "overlap")) -> Figure:
-    """How far each measured step time is above or below the simulated one, over what the placement has: a panel
-    per trait, a colour per graph, and for each graph the straight line of least squares.
+    """Draws how far each measured step time is above or below the simulated one, over a trait of the placement.
+
+    There is a panel per trait, a colour per graph, and for each graph the straight line of least squares.
 
     @param residuals  with the correlations over all graphs, for the titles (Fidelity.residuals)
     @param traits     names of TRAITS
-    @throws ResultsError for results that an emplace wrote that did not know these traits yet
+    @throws ResultsError for results of a version of emplace that did not record these traits yet
     """
     for trait in traits:
         require_choice("trait", trait, tuple(TRAITS))
@@ -70,7 +71,7 @@ def draw_line(axes: Axes, xs: np.ndarray, errors: np.ndarray, colour: str) -> No
 
 
 def correlation_text(trait: str, residuals: pd.DataFrame | None) -> str:
-    """"r +0.62, above 100% of shuffles": of the rows over all graphs, or of the only graph."""
+    """Returns "r +0.62, above 100% of shuffles", from the rows over all graphs, or of the only graph."""
     if residuals is None or residuals.empty:
         return trait
     rows = residuals[residuals["trait"] == trait]

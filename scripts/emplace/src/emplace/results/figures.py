@@ -2,8 +2,8 @@
 
 `emplace report` and `emplace validate --svg` draw their own pictures, because they need no Python.
 
-Nothing is shown or written: `figure.savefig("curves.svg")`; notebooks show a figure that a cell ends
-with. An agent has the same colour in all panels.
+Nothing is shown or written: use `figure.savefig("curves.svg")`. A notebook shows a figure that is the last value of
+a cell. An agent has the same colour in all panels.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from .summaries import (WITHIN, best_median_of_problem, best_so_far, by_agent, b
 from .target_figures import target_ecdfs  # noqa: F401, one of the pictures
 
 TOP = 2.5
-SEARCHES = 3  # the best ones, whose end the curves show by default
-BEGINNING = 0.1  # of the longest search, which may take the upper half of the picture by default
-FEW = 6  # with fewer seeds their quantiles say no more than their range
+SEARCHES = 3  # number of best searches whose ends the curves show by default
+BEGINNING = 0.1  # part of the longest search; by default it may take the upper half of the picture
+FEW = 6  # with fewer seeds, quantiles add nothing to the range
 BANDS = {"quantiles": "10 to 90 % of the seeds", "few": f"range of fewer than {FEW} seeds",
          "range": "range of the seeds"}
-TITLE_WIDTH = 75  # characters of both titles in a line
+TITLE_WIDTH = 75  # characters of both titles in one line
 MARGIN = 0.06  # of the range of values, above and below
 
 
 def learning_curves(runs: pd.DataFrame, evaluations: pd.DataFrame, *, x: str = "evaluations",
                     log_x: bool = False, band: str = "quantiles",
                     top: float | None = None) -> Figure:
-    """Best step time so far, a panel per problem and a line per agent: its median over the seeds.
+    """Draws the best step time so far, a panel per problem and a line per agent: its median over the seeds.
 
     @param x     "evaluations" or "seconds" (of search)
-    @param band  "quantiles": from 10 to 90 % of the seeds, of fewer than six seeds their range; "range":
+    @param band  "quantiles": from 10 to 90 % of the seeds, or with fewer than six seeds their range; "range":
                  from the least to the greatest; "none". A seed without a placement that fits counts as
-                 infinite. The legend says which.
-    @param top   step times above so many times the best one are not drawn. None: at most 2.5 times, and
-                 less where the best three searches would end in the lower half of the picture: what they
-                 find after their first tenth takes the lower half. Agents that end above are named, as are
-                 those whose median never fits (OOM) or that failed
-    A line begins when all seeds have evaluated something; a search that ended keeps its best to the
-    right; one that evaluates once is a thin line. The bound is drawn where it is near.
+                 infinite. The legend names the band.
+    @param top   step times above so many times the best one are not drawn. None: at most 2.5 times, and less if
+                 the best three searches would end in the lower half of the picture: their improvements after
+                 the first tenth then take the lower half. Agents that end above are named, as are those whose
+                 median never fits (OOM) or that failed
+    A line begins when all seeds have evaluated something. A search that ended keeps its best to the right. An agent
+    that evaluates once is a thin line. The bound is drawn if it is near.
     """
     require_choice("x", x, ("evaluations", "seconds"))
     require_choice("band", band, ("quantiles", "range", "none"))
@@ -85,17 +85,17 @@ def learning_curves(runs: pd.DataFrame, evaluations: pd.DataFrame, *, x: str = "
             axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlim(right=end)
     for kind in bands:
-        panels[0].fill([np.nan], [np.nan], color="0.5", alpha=0.18, linewidth=0, label=BANDS[kind])  # legend alone
+        panels[0].fill([np.nan], [np.nan], color="0.5", alpha=0.18, linewidth=0, label=BANDS[kind])  # for the legend
     add_legend(figure, panels)
     return figure
 
 
 def draw_curve(axes: Axes, agent: str, seeds: Sequence[tuple[np.ndarray, np.ndarray]], end: float,
                scale: float, style: Mapping[str, str], band: str) -> np.ndarray:
-    """@return the median where it fits"""
+    """Draws one curve. @return the median where it fits"""
     if not seeds:
         return np.array([])
-    # Best-so-far is a step function: its values where any seed improves are all there is to draw.
+    # Best-so-far is a step function, so only its values at improvements of any seed are drawn.
     xs = np.unique(np.concatenate([improvements(*seed) for seed in seeds] + [np.array([end])]))
     xs = xs[xs >= max(seed[0][0] for seed in seeds)]
     values = best_so_far(xs, seeds) / scale
@@ -121,7 +121,7 @@ def improvements(xs: np.ndarray, best: np.ndarray) -> np.ndarray:
 
 def limit_by_curves(axes: Axes, seen: Mapping[str, np.ndarray], begun: Mapping[str, float], failed: Sequence[str],
                     bound: float, top: float | None) -> None:
-    """Bad agents and first evaluations are often far above all that matters: they leave the picture.
+    """Limits the picture to the relevant step times; bad agents and first evaluations are often far above them.
 
     @param seen  by agent: its median where it fits   @param begun  of those that search: after the beginning
     """
@@ -149,17 +149,19 @@ def limit_by_curves(axes: Axes, seen: Mapping[str, np.ndarray], begun: Mapping[s
 
 
 def end_limit(low: float, fitting: Mapping[str, np.ndarray], begun: Mapping[str, float]) -> float:
-    """The greatest step time of a picture in which one sees how the best searches end."""
+    """Returns the greatest step time of a picture that shows clearly how the best searches end."""
     best = sorted((values[-1], begun[agent]) for agent, values in fitting.items() if agent in begun)[:SEARCHES]
     excess = max((after - low for _, after in best if np.isfinite(after)), default=0.0)
     return min(TOP * low, low + 2 * excess) if excess > 0 else TOP * low
 
 
 def generalization_cdfs(tests: pd.DataFrame, *, what: str = "final", log_x: bool = False) -> Figure:
-    """A panel per family and a line per method: the share of unseen graphs and seeds whose step time
-    is at most so much over the best known. What does not fit never counts, so a line may end below 1.
+    """Draws the share of unseen graphs and seeds whose step time is at most so much over the best known.
 
-    @param what  "final": of the placement that the method hands over (the last one of a policy that ends after
+    There is a panel per family and a line per method. Placements that do not fit never count, so a line may end
+    below 1.
+
+    @param what  "final": of the placement that the method returns (the last one of a policy that ends after
                  a number of updates, else the best), "best": of the best one evaluated
     """
     require_choice("what", what, ("final", "best"))
@@ -181,7 +183,7 @@ def generalization_cdfs(tests: pd.DataFrame, *, what: str = "final", log_x: bool
             if len(fits) < len(values):
                 axes.annotate(f"{1 - shares[-1]:.0%} OOM", (end, shares[-1]), xytext=(-2, 3), ha="right",
                               textcoords="offset points", fontsize="small", color=styles[method]["color"])
-            # Where lines lie upon one another, those below show at the sides.
+            # If lines overlap, the lower ones stay visible at the sides.
             axes.step(np.concatenate([[1.0], fits, [end]]), np.append(shares, shares[-1]),
                       where="post", label=method, linewidth=1.5 + 0.6 * above, **styles[method])
         axes.set_title(name, loc="left", fontsize="medium")
@@ -198,8 +200,10 @@ def generalization_cdfs(tests: pd.DataFrame, *, what: str = "final", log_x: bool
 
 def fidelity_scatter(placements: pd.DataFrame, graphs: pd.DataFrame | None = None, *,
                      band: float = 0.05) -> Figure:
-    """Simulated over measured step time of each executed placement, with the 95 % interval of the
-    measurement, the diagonal, and lines at -band and +band of the measured time.
+    """Draws simulated over measured step time of each executed placement.
+
+    The picture also has the 95 % interval of the measurement, the diagonal, and lines at -band and +band of the
+    measured time.
 
     @param graphs  with the mean errors and rank correlations for the legend
     """
@@ -241,9 +245,10 @@ def scatter_label(file: str, graph: str, graphs: pd.DataFrame | None) -> str:
 def efficiency_bars(runs: pd.DataFrame, evaluations: pd.DataFrame, *,
                     targets: Mapping[str, float] | float | None = None, within: float = WITHIN,
                     target_name: str = "the best agent's median") -> Figure:
-    """Evaluations until an agent's best is within so much of a target, a panel per problem: the bar
-    is the median over the seeds, dots are seeds. A hatched bar as long as the search: the median does
-    not reach it; open dots are seeds that do not.
+    """Draws the evaluations until an agent's best is within so much of a target, a panel per problem.
+
+    The bar is the median over the seeds, dots are seeds. A hatched bar has the length of the search: the median does
+    not reach the target. Open dots are seeds that do not reach it.
 
     @param targets  [ns], see summaries.evaluations_to(); default: the best agent's median
     """
@@ -279,7 +284,7 @@ def draw_bar(axes: Axes, place: int, group: pd.DataFrame, colour: str) -> None:
     length = middle if np.isfinite(middle) else float(group["evaluations"].median())
     plain = {"color": colour, "alpha": 0.75}
     hatched = {"facecolor": "none", "edgecolor": colour, "hatch": "////", "linewidth": 0.8, "alpha": 0.7}
-    # A bar has no length from 1 to 1 on a log scale.
+    # On a log scale, a bar from 1 to 1 has no length.
     axes.barh(place, length - 0.8, left=0.8, height=0.62, **(plain if np.isfinite(middle) else hatched))
     if len(needed) > 1:
         axes.plot(needed[reached], np.full(reached.sum(), place), "o", markersize=3.5, color="0.15")
@@ -294,8 +299,9 @@ def draw_bar(axes: Axes, place: int, group: pd.DataFrame, colour: str) -> None:
 
 
 def final_step_times(runs: pd.DataFrame) -> Figure:
-    """Best step time of each run, a panel per problem and a row per agent: dots are seeds, the box
-    reaches from 25 to 75 % with the median in it, from four seeds on. What does not fit is told.
+    """Draws the best step time of each run, a panel per problem and a row per agent: dots are seeds.
+
+    With four seeds or more, a box reaches from 25 to 75 %, with the median in it. Placements that do not fit are named.
     """
     problems = by_problem(runs)
     most = max(rows["agent"].nunique() for _, rows in problems)
@@ -313,7 +319,7 @@ def final_step_times(runs: pd.DataFrame) -> Figure:
         axes.set_ylim(len(agents) - 0.4, -0.9)
         axes.set_title(problem, loc="left", fontsize="medium")
         axes.set_xlabel(f"step time of the best placement found [{unit}]")
-        if not rows["feasible"].all():  # room for what is said of them
+        if not rows["feasible"].all():  # room for the note about them
             left, right = axes.get_xlim()
             axes.set_xlim(left, right + 0.2 * (right - left))
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
@@ -323,8 +329,9 @@ def final_step_times(runs: pd.DataFrame) -> Figure:
 
 
 def noise_regrets(draws: pd.DataFrame) -> Figure:
-    """Regret under noise, a panel per file and a row per placement: dots are draws, boxes as in
-    final_step_times(). What does not fit is told.
+    """Draws regret under noise, a panel per file and a row per placement: dots are draws.
+
+    Boxes are as in final_step_times(). Placements that do not fit are named.
 
     @param draws  of load_stress()
     """
@@ -357,7 +364,7 @@ def draw_strip(axes: Axes, place: int, times: np.ndarray, colour: str) -> None:
                         for part in ("boxprops", "whiskerprops", "capprops")})
     elif len(fits) > 1:
         axes.plot([np.median(fits)] * 2, [place - 0.3, place + 0.3], color=colour, linewidth=1.6)
-    # Seeds with nearly the same time lie beside one another.
+    # Seeds with nearly the same time are drawn beside each other.
     offsets = np.linspace(-0.14, 0.14, len(fits)) if len(fits) > 1 else np.zeros(len(fits))
     axes.plot(fits, place + offsets, "o", markersize=4.5, alpha=0.8, markeredgewidth=0, color=colour)
     if len(fits) < len(times):

@@ -1,6 +1,6 @@
-"""Opening what emplace has written (framework/results/FORMAT.md).
+"""Opens files that emplace has written (framework/results/FORMAT.md).
 
-Whatever is damaged, too new or not ours is refused, naming file and reason.
+Files that are damaged, too new, or not written by emplace are refused; the error names file and reason.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CHECKSUM = re.compile(rb"\nemplace-results crc32 ([0-9a-f]{8})\n")  # the last 3
 
 
 class ResultsError(Exception):
-    """A file or folder that does not hold the results that were expected. Names it and says why."""
+    """A file or folder does not hold the expected results. The message names it and the reason."""
 
 
 def as_paths(paths: Path | Sequence[Path]) -> list[str]:
-    """One path or many, as texts; the same file twice counts once."""
+    """Returns one path or many as texts; the same file twice counts once."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     return list({os.path.realpath(path): os.fspath(path) for path in paths}.values())
@@ -37,10 +37,10 @@ def as_paths(paths: Path | Sequence[Path]) -> list[str]:
 
 @contextlib.contextmanager
 def open_results(path: Path) -> Iterator[h5py.File]:
-    """A results file, open for reading. What cannot be read in it within the `with` is a ResultsError, too.
+    """Opens a results file for reading. Data in it that cannot be read within the `with` is also a ResultsError.
 
-    All of it is in memory: a run that continues replaces its file, what was opened stays as it is. Every damaged
-    byte is found by the file's checksum.
+    The whole file is in memory: a run that continues replaces its file, but the opened content stays unchanged. Every
+    damaged byte is found by the file's checksum.
     """
     path = os.fspath(path)
     content = read_whole(path)
@@ -71,7 +71,7 @@ def read_whole(path: str) -> bytes:
 
 
 def require_checksum(path: str, content: bytes) -> None:
-    """@throws ResultsError if there is none, or not that of the bytes"""
+    """Checks the checksum. @throws ResultsError if it is missing or wrong"""
     line = CHECKSUM.fullmatch(content[-32:])
     if line is None:
         raise ResultsError(f"{path}: the checksum at its end is missing: damaged, still being copied, or written to by "
@@ -84,7 +84,7 @@ def open_hdf5(path: str, content: bytes) -> h5py.File:
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_fapl_core(backing_store=False)
     access.set_file_image(content)
-    name = f"{path}#{next(IMAGES)}"  # HDF5 would take two images of one name for the same file
+    name = f"{path}#{next(IMAGES)}"  # HDF5 would take two images with the same name for the same file
     try:
         return h5py.File(h5py.h5f.open(os.fsencode(name), h5py.h5f.ACC_RDONLY, access))
     except OSError as error:
@@ -106,7 +106,7 @@ def require_version(where: str, version: Any, newest: int) -> None:
 
 
 def sweep_runs(folder: Path) -> list[tuple[str, str]]:
-    """(file, title) of every run of a sweep's folder, written or not, from its sweep.yaml."""
+    """Returns (file, title) of every run of a sweep's folder, written or not, from its sweep.yaml."""
     name = os.path.join(folder, "sweep.yaml")
     try:
         with open(name, encoding="utf-8") as file:
@@ -129,7 +129,7 @@ def sweep_runs(folder: Path) -> list[tuple[str, str]]:
 
 
 def _below(folder: Path, file: str, where: str) -> str:
-    """The path of a file that a sweep names. It lies below the sweep's folder, whatever the sweep says."""
+    """Returns the path of a file that a sweep names, which must be below the sweep's folder."""
     parts = file.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise ResultsError(f"{where}: expected a file below the folder of the sweep, got {file!r}")
@@ -145,12 +145,12 @@ def texts(dataset: Any) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """An attribute as a Python value."""
+    """Returns an attribute as a Python value."""
     return text(value) if isinstance(value, (bytes, str)) else value.item()
 
 
 def read_yaml(content: str, where: str) -> Any:
-    """YAML as maps, lists and texts; by the rules of YAML 1.1, 1:5 would be a number and 1e-3 none."""
+    """Returns YAML as maps, lists and texts; under the rules of YAML 1.1, 1:5 would be a number and 1e-3 none."""
     try:
         return yaml.load(content, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except yaml.YAMLError as error:
@@ -158,7 +158,7 @@ def read_yaml(content: str, where: str) -> Any:
 
 
 def flat_config(content: str, where: str) -> dict[str, Any]:
-    """Dotted keys and values of the YAML of a config or settings; a list is one text, as YAML."""
+    """Returns dotted keys and values of the YAML of a config or settings; a list is one text, as YAML."""
     flat: dict[str, Any] = {}
 
     def add(key: str, value: Any) -> None:
@@ -175,7 +175,7 @@ def flat_config(content: str, where: str) -> dict[str, Any]:
 
 
 def scalar(value: Any) -> Any:
-    """The number or truth value that a text stands for, or the text itself."""
+    """Returns the number or truth value that a text represents, or the text itself."""
     if value in ("true", "false"):
         return value == "true"
     for number in (int, float):

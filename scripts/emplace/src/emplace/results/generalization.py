@@ -15,13 +15,13 @@ from .runs import concat
 
 @dataclass(frozen=True)
 class Generalization:
-    """Policies on graphs they never saw. Step times in nanoseconds [ns].
+    """Policies on graphs that they were not trained on. Step times in nanoseconds [ns].
 
     tests     a row per unseen graph, method and seed: file, family, cluster, graph, method, seed;
-              final_step_time_ns (of the placement that the method hands over: the last one of a policy that
+              final_step_time_ns (of the placement that the method returns: the last one of a policy that
               ends after a number of updates, else the best; NaN: it does not fit),
               best_step_time_ns (NaN: none fits), best_known_ns (of the graph, by any method);
-              final_ratio and best_ratio: over the best known, infinite for what does not fit;
+              final_ratio and best_ratio: over the best known, infinite for a placement that does not fit;
               evaluations, seconds
     families  file, family, cluster, graphs and training_graphs (how many), methods (a tuple)
     updates   of the trainings: file, family, training (label), update, the trainer's numbers
@@ -35,7 +35,7 @@ class Generalization:
 
 
 def load_generalization(paths: Path | Sequence[Path]) -> Generalization:
-    """@throws ResultsError naming the file that cannot be read or has no families"""
+    """Loads results. @throws ResultsError naming the file that cannot be read or has no families"""
     tests: list[pd.DataFrame] = []
     updates: list[pd.DataFrame] = []
     families: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def load_generalization(paths: Path | Sequence[Path]) -> Generalization:
                                  "graphs": len(group["graphs"]),
                                  "training_graphs": len(group["training_graphs"]),
                                  "methods": tuple(texts(group["methods"]))})
-                if "tests" in group:  # not while policies are trained
+                if "tests" in group:  # absent while policies are being trained
                     tests.append(read_tests(group, {**where, "cluster": families[-1]["cluster"]}))
                 for label, training in group.get("training", {}).items():
                     if "updates" in training:

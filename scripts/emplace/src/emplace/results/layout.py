@@ -1,4 +1,4 @@
-"""What all pictures share: colours, panels and legends."""
+"""The common parts of all pictures: colours, panels and legends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from .files import ResultsError
 
-# Okabe and Ito's, which people with any kind of colour vision tell apart.
+# Okabe and Ito's colours, which people with any kind of colour vision can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", ":", "-.")
 PANELS_PER_ROW = 3
@@ -22,7 +22,7 @@ LABEL_HEIGHT = 0.16  # of a line's text [in]
 
 
 class Picture(Figure):
-    """A figure that notebooks show, whichever backend matplotlib has there."""
+    """A figure that notebooks show with any backend of matplotlib."""
 
     def _repr_png_(self) -> bytes:
         image = io.BytesIO()
@@ -31,7 +31,7 @@ class Picture(Figure):
 
 
 def style_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Colour and line of each name, in the order in which they come."""
+    """Returns the colour and line style of each name, in the order of their first appearance."""
     return {name: {"color": COLOURS[i % len(COLOURS)], "linestyle": LINES[i // len(COLOURS) % len(LINES)]}
             for i, name in enumerate(dict.fromkeys(names))}
 
@@ -50,7 +50,7 @@ def grid_of(panels: int, *, width: float, height: float) -> tuple[Figure, list[A
 
 
 def add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """One for all panels, below them."""
+    """Adds one legend for all panels, below them."""
     handles: dict[str, object] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels()):
@@ -69,9 +69,9 @@ def add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
 
 def label_ends(axes: Axes, ends: Mapping[str, tuple[str, float, float]],
                styles: Mapping[str, Mapping[str, str]]) -> None:
-    """A text beside the right end of each line, in the order of their heights, without overlaps.
+    """Writes a text beside the right end of each line, in the order of their heights, without overlaps.
 
-    @param ends   by name of the line: text, height where it ends, and what counts between lines of one height (the
+    @param ends   by name of the line: text, height of the end, and a key that orders lines of equal height (the
                   greater above). Heights are within the limits of the axes, which are final
     """
     low, high = axes.get_ylim()
@@ -80,7 +80,7 @@ def label_ends(axes: Axes, ends: Mapping[str, tuple[str, float, float]],
     places: list[float] = []
     for name in names:
         places.append(max(ends[name][1], places[-1] + gap) if places else ends[name][1])
-    for i in range(len(places)):  # what came above the top moves down, and what is below it
+    for i in range(len(places)):  # labels above the top move down, and the labels below them, too
         places[-1 - i] = min(places[-1 - i], high - gap * i)
     across = axes.get_yaxis_transform()  # x in widths of the axes
     for name, place in zip(names, places):

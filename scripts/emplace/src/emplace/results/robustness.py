@@ -1,4 +1,4 @@
-"""Do methods keep their order when costs are others? Of sweeps and runs after `emplace stress`.
+"""Whether methods keep their order under other costs, for sweeps and runs after `emplace stress`.
 
     loaded, stress = load_runs("results/learned"), load_stress("results/learned")
     robustness.method_ratios(robustness.ratios(loaded.runs, stress.draws))
@@ -18,7 +18,7 @@ UNCHANGED, NOISE = "unchanged", "noise"
 
 
 def ratios(runs: pd.DataFrame, draws: pd.DataFrame, scenario: str = NOISE) -> pd.DataFrame:
-    """Each run's best placement beside the best of all placements of its problem, unchanged and in each draw.
+    """Compares each run's best placement with the best of all placements of its problem, unchanged and in each draw.
 
     @param runs   of load_runs(), with the splits wanted   @param draws  of load_stress(), of the same paths
     @return a row per run and draw: split, problem, agent, seed, run, scenario ("unchanged" or `scenario`), draw,
@@ -37,15 +37,18 @@ def ratios(runs: pd.DataFrame, draws: pd.DataFrame, scenario: str = NOISE) -> pd
 
 
 def groups_by(frame: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
-    """The groups with their names as tuples, which older versions of pandas do not make of a single column."""
+    """Yields the groups with their names as tuples.
+
+    Older versions of pandas do not make tuples for a single column.
+    """
     for names, group in frame.groupby(list(by) if len(by) > 1 else by[0], sort=False):
         yield names if isinstance(names, tuple) else (names,), group
 
 
 def method_ratios(frame: pd.DataFrame, by: Sequence[str] = ("split",)) -> pd.DataFrame:
-    """Median ratio of each agent, unchanged and changed, and whether the order of the agents stays.
+    """Returns the median ratio of each agent, unchanged and changed, and whether the order of the agents stays.
 
-    @param frame  of ratios()   @param by  columns that tell comparisons apart: ("split", "problem") for each problem
+    @param frame  of ratios()   @param by  columns that distinguish comparisons: ("split", "problem") for each problem
     @return a row per comparison and agent, the best unchanged one first: problems, runs; unchanged: median over its
             runs; changed, low, high: median, least and greatest over the draws of the median over its runs; first:
             share of the draws in which no agent's median over its runs is less; tau: Kendall's tau-b of the agents'
@@ -71,7 +74,7 @@ def method_ratios(frame: pd.DataFrame, by: Sequence[str] = ("split",)) -> pd.Dat
 
 
 def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
-    """Kendall's tau-b; NaN where one of them has no order."""
+    """Returns Kendall's tau-b; NaN if one of them has no order."""
     upper = np.triu_indices(len(one), 1)
 
     def signs(values: np.ndarray) -> np.ndarray:  # infinite ones are equal
@@ -88,7 +91,8 @@ COLUMNS = ("agent", "problems", "runs", "ratio", "ratio with {}", "range over dr
 
 
 def summarise_robustness(frame: pd.DataFrame, scenario: str = NOISE, *, by_problem: bool = False) -> str:
-    """A Markdown table per split (and problem): each agent's median ratio to the best, as it is and with other costs.
+    """Returns a Markdown table per split (and problem): each agent's median ratio to the best, unchanged and with
+    other costs.
 
     @param frame  of ratios()
     """

@@ -21,11 +21,11 @@ NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split", "evaluator")
 
 @dataclass(frozen=True)
 class Runs:
-    """One agent with one seed is a run. Times in nanoseconds [ns] unless a name says otherwise.
+    """A run is one agent with one seed. Times in nanoseconds [ns] unless a name says otherwise.
 
     runs         a row per run: run (its number, by which the other frames name it); source (the
-                 path it was loaded by), file, sweep, title; problem (what is compared with one
-                 another: "nmt on 2xk80", see name_problems()), split (of the run config; "" without),
+                 path it was loaded by), file, sweep, title; problem (runs of the same problem are compared with
+                 each other: "nmt on 2xk80", see name_problems()), split (of the run config; "" without),
                  graph, cluster, semantics, objective; bound_ns (the largest proven in the files of the
                  problem that were loaded) and bound_method, gap (best / bound - 1; NaN without one),
                  optimal (the bound proves it); best_single_device (its name; "" if none holds the
@@ -33,18 +33,18 @@ class Runs:
                  and speed_up over it (NaN likewise);
                  agent (its label), algorithm (its registered name),
                  search (label and seed, as its group in the file), seed, uses_seed; status:
-                 "finished", "budget" (used up), "stopped" (a checkpoint: going on, or to be
+                 "finished", "budget" (used up), "stopped" (a checkpoint: still running, or to be
                  resumed), "failed" with error; best_step_time_ns (NaN: nothing evaluated fits),
-                 feasible, best_evaluation; interval_low_ns, interval_high_ns (in which a measurement of
-                 it is to lie; NaN where the costs do not tell); evaluations, steps, seconds (of search),
-                 hardware_seconds (what measuring would have taken); peak_bytes and
+                 feasible, best_evaluation; interval_low_ns, interval_high_ns (the interval in which a
+                 measurement of it should lie; NaN if the costs give none); evaluations, steps, seconds (of search),
+                 hardware_seconds (the time that measuring would have taken); peak_bytes and
                  deficit_bytes.DEVICE of the best placement; ranks (processes that made the
                  run together); version, commit, host, cpu, gpus, date;
-                 config.KEY of the run config and setting.KEY of the agent (NaN where it has no
+                 config.KEY of the run config and setting.KEY of the agent (NaN if it has no
                  such key)
     evaluations  run, evaluation (0, 1, ...), wall_seconds, step_time_ns, best_step_time_ns (so
                  far; NaN until a placement fits), feasible
-    updates      run, update and the agent's own numbers; NaN where it has no such column
+    updates      run, update and the agent's own numbers; NaN if it has no such column
     not_run      titles of a sweep's runs that have no file yet
     """
 
@@ -58,11 +58,11 @@ EVALUATIONS = ("all", "improvements", "none")
 
 
 def load_runs(paths: Path | Sequence[Path], *, evaluations: str = "all") -> Runs:
-    """All runs of results files and sweeps' folders. Runs that still go on are read as of their last checkpoint.
+    """Loads all runs of results files and sweeps' folders. Running runs are read as of their last checkpoint.
 
-    @param evaluations  which rows of that frame: of a large sweep "all" do not fit into memory; "improvements" are
-                        those with a better placement than all before, which is what targets need
-    @throws ResultsError naming the file that cannot be read, or if there is no run at all
+    @param evaluations  the rows of that frame. "all" rows of a large sweep do not fit into memory. "improvements" are
+                        those with a better placement than all before, which is enough for targets
+    @throws ResultsError naming the file that cannot be read, or if no run is found
     """
     rows: list[dict[str, Any]] = []
     require_choice("evaluations", evaluations, EVALUATIONS)
@@ -89,7 +89,7 @@ def load_runs(paths: Path | Sequence[Path], *, evaluations: str = "all") -> Runs
         raise ResultsError(f"{', '.join(sources)}: there is no run yet")
     runs = with_bounds(pd.DataFrame(rows)).drop(columns=["devices", "same_problem"])
     runs.insert(1, "problem", name_problems(runs))
-    for column in INTERVAL:  # so far ratios
+    for column in INTERVAL:  # these columns were ratios up to here
         runs[column] *= runs["best_step_time_ns"]
     curves = concat(tried, ["run", "evaluation", "feasible"]).drop(columns="index", errors="ignore")
     curves["feasible"] = curves["feasible"].astype(bool)
@@ -128,7 +128,10 @@ def read_head(file: Any, path: str) -> dict[str, Any]:
 
 
 def with_bounds(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of one problem with the largest of their bounds (framework/results/FORMAT.md), gap and optimal."""
+    """Returns the runs of one problem with the largest of their bounds, the gap, and whether they are optimal.
+
+    See framework/results/FORMAT.md.
+    """
     largest = runs.loc[runs.groupby("same_problem")["bound_ns"].transform("idxmax")]
     runs["bound_ns"] = largest["bound_ns"].to_numpy()
     runs["bound_method"] = largest["bound_method"].to_numpy()
@@ -151,7 +154,7 @@ def read_run(group: Any, devices: list[str], path: str) -> dict[str, Any]:
         outcome = group["best/outcome"]
         row["feasible"] = bool(outcome.attrs["feasible"])
         row["best_evaluation"] = plain(outcome.attrs["evaluation"])
-        if row["feasible"]:  # otherwise it is the time of a step that cannot be made
+        if row["feasible"]:  # an infeasible placement has only the time of a step that cannot run
             row["best_step_time_ns"] = float(outcome.attrs["step_time_ns"])
         for name in ("peak_bytes", "deficit_bytes"):
             row.update({f"{name}.{device}": value
@@ -169,7 +172,7 @@ def table(dataset: Any, run: int, counter: str) -> pd.DataFrame:
 
 
 def improvements(evaluations: pd.DataFrame) -> pd.DataFrame:
-    """Of the evaluations of one run those whose placement is better than all before."""
+    """Returns those evaluations of one run whose placement is better than all before."""
     best = evaluations["best_step_time_ns"].to_numpy(float)
     before = np.concatenate([[np.inf], np.where(np.isnan(best[:-1]), np.inf, best[:-1])])
     return evaluations[best < before]
@@ -180,11 +183,11 @@ def concat(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
 
 
 def name_problems(runs: pd.DataFrame) -> pd.Series:
-    """A name per run, the same for runs that are compared with one another.
+    """Returns a name per run, the same for runs that are compared with each other.
 
-    That is graph, cluster and, where they differ, semantics and objective. A config key joins them
-    only if an agent would else have run twice with one seed (a grid over budgets, say); where no
-    key tells such runs apart, their source does.
+    The name consists of graph and cluster and, if they differ, semantics and objective. A config key is added only if
+    an agent would otherwise have run twice with one seed (for example in a grid over budgets). If no key distinguishes
+    such runs, their source does.
     """
     keys = list(PROBLEM)
     varying = [key for key in runs.columns

@@ -1,4 +1,4 @@
-"""Placements with other costs, of `emplace stress`."""
+"""Placements simulated with other costs, from `emplace stress`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class Stress:
 
 
 def load_stress(paths: Path | Sequence[Path]) -> Stress:
-    """Of results files, and of sweeps' folders: there once per problem, `file` being the first of its runs.
+    """Loads the stress results of results files, and of sweeps' folders.
 
-    @throws ResultsError naming the file that cannot be read or that `emplace stress` has not seen
+    A sweep's folder has them once per problem; `file` is then the first of its runs.
+    @throws ResultsError naming the file that cannot be read or that `emplace stress` has not processed
     """
     draws: list[pd.DataFrame] = []
     scenarios: list[dict[str, Any]] = []
@@ -68,7 +69,7 @@ def load_stress(paths: Path | Sequence[Path]) -> Stress:
 
 
 def files_of(sources: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """(file, is it a run of a sweep's folder?) of all that are there."""
+    """Yields (file, whether it is a run of a sweep's folder) for all existing files."""
     for source in sources:
         if os.path.isdir(source):
             yield from ((path, True) for path, _ in sweep_runs(source) if os.path.exists(path))
@@ -77,13 +78,13 @@ def files_of(sources: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def content_of(group: Any, problem: Any) -> tuple[Any, ...]:
-    """The same for all files of a problem in a sweep."""
+    """Returns a key that is the same for all files of a problem in a sweep."""
     return (plain(problem["graph"]), plain(problem["cluster"]), plain(group.attrs["date"]), *texts(group["labels"]),
             *group["step_times_ns"][()].tolist(), *group["noise_regret"][()].tolist())
 
 
 def draws_of(where: dict[str, str], scenario: str, labels: Sequence[str], written: np.ndarray) -> pd.DataFrame:
-    """@param written  [draws, placements] -1: does not fit"""
+    """Returns the draws of a scenario. @param written  [draws, placements] -1: does not fit"""
     times = np.where(written < 0, np.inf, written.astype(float))
     best = times.min(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Numbers and Markdown tables over loaded frames. What does not fit counts as infinitely slow."""
+"""Numbers and Markdown tables over loaded frames. A placement that does not fit counts as infinitely slow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 
 
 def quantile(values: np.ndarray | Sequence[float], share: float) -> np.ndarray:
-    """Along the first axis, linear between the sorted values; infinite if an infinite one takes part."""
+    """Returns a quantile along the first axis, linear between the sorted values.
+
+    It is infinite if an infinite value takes part.
+    """
     ordered = np.sort(np.asarray(values, dtype=float), axis=0)
     low, part = divmod(share * (len(ordered) - 1), 1)
     here = ordered[int(low)]
@@ -30,14 +33,17 @@ def quantile(values: np.ndarray | Sequence[float], share: float) -> np.ndarray:
 
 
 def time_unit(times: Iterable[float]) -> tuple[str, float]:
-    """(name, nanoseconds) of the unit that suits `times` [ns]: the largest that is not above their median."""
+    """Returns (name, nanoseconds) of the unit that suits `times` [ns].
+
+    It is the largest unit that is not above their median.
+    """
     finite = [time for time in times if np.isfinite(time)]
     typical = float(np.median(finite)) if finite else 1e9
     return next((unit for unit in UNITS if typical >= unit[1]), UNITS[-1])
 
 
 def duration(seconds: float) -> str:
-    """How long something took, in the unit that suits it: "325.1 ms", "52.0 s", "12.5 min", "41.2 h"."""
+    """Returns a duration in the unit that suits it: "325.1 ms", "52.0 s", "12.5 min", "41.2 h"."""
     if 0 < seconds < 1:
         unit, scale = time_unit([1e9 * seconds])
         return f"{1e9 * seconds / scale:.4g} {unit}"
@@ -46,34 +52,34 @@ def duration(seconds: float) -> str:
 
 
 def final_times(runs: pd.DataFrame) -> pd.Series:
-    """Best step time of each run [ns]; infinite where nothing fits."""
+    """Returns the best step time of each run [ns]; infinite if nothing fits."""
     return runs["best_step_time_ns"].fillna(np.inf)
 
 
 def by_agent(runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """(agent, its runs) of one problem: the least median first, agents that never fit last."""
+    """Returns (agent, its runs) of one problem: the least median first, agents that never fit last."""
     groups = list(runs.groupby("agent", sort=True))
     return sorted(groups, key=lambda item: float(quantile(final_times(item[1]), 0.5)))
 
 
 def by_problem(runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """(problem, its runs) in the order of the frame."""
+    """Returns (problem, its runs) in the order of the frame."""
     return [(str(name), rows) for name, rows in runs.groupby("problem", sort=False)]
 
 
 def best_of_problem(runs: pd.DataFrame) -> dict[str, float]:
-    """The least step time that any run of each problem found [ns]; infinite if none fits."""
+    """Returns the least step time that any run of each problem found [ns]; infinite if none fits."""
     return final_times(runs).groupby(runs["problem"]).min().to_dict()
 
 
 def best_median_of_problem(runs: pd.DataFrame) -> dict[str, float]:
-    """The least median over the seeds that any agent has on each problem [ns]."""
+    """Returns the least median over the seeds that any agent has on each problem [ns]."""
     return {problem: float(quantile(final_times(by_agent(rows)[0][1]), 0.5))
             for problem, rows in by_problem(runs)}
 
 
 def median_of_agent(runs: pd.DataFrame, agent: str) -> dict[str, float]:
-    """Median final step time of one agent on each problem where it ran [ns]."""
+    """Returns the median final step time of one agent on each problem on which it ran [ns]."""
     rows = runs[runs["agent"] == agent]
     if rows.empty:
         raise ResultsError(f"unknown agent \"{agent}\"; choices: {', '.join(sorted(set(runs['agent'])))}")
@@ -81,10 +87,10 @@ def median_of_agent(runs: pd.DataFrame, agent: str) -> dict[str, float]:
 
 
 def best_so_far(points: np.ndarray, curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """The best of each search at each of `points`: "Best so far" in framework/results/FORMAT.md.
+    """Returns the best of each search at each of `points`: "Best so far" in framework/results/FORMAT.md.
 
-    @param curves  per search: where its values begin, ascending (evaluations from 1, or seconds), and its best
-                   from there on; infinite while nothing fits
+    @param curves  per search: the begins of its values, ascending (evaluations from 1, or seconds), and its best
+                   from each begin on; infinite while nothing fits
     @return [searches, points]
     """
     values = []
@@ -96,7 +102,7 @@ def best_so_far(points: np.ndarray, curves: Sequence[tuple[np.ndarray, np.ndarra
 
 def evaluations_to(runs: pd.DataFrame, evaluations: pd.DataFrame,
                    targets: Mapping[str, float] | float, within: float = WITHIN) -> pd.Series:
-    """Evaluations of each run until its best is at most (1 + within) x the target of its problem.
+    """Returns the evaluations of each run until its best is at most (1 + within) x the target of its problem.
 
     @param targets  [ns], for all problems or by problem, see best_of_problem(), median_of_agent()
     @return indexed as `runs`; infinite: never reached, NaN: its problem has no target
@@ -111,7 +117,7 @@ def evaluations_to(runs: pd.DataFrame, evaluations: pd.DataFrame,
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The first column is text, the others are numbers."""
+    """Returns a Markdown table. The first column is text, the others are numbers."""
     align = ["---"] + ["---:"] * (len(columns) - 1)
     return "".join(f"| {' | '.join(row)} |\n" for row in (columns, align, *rows))
 
@@ -123,11 +129,11 @@ RUN_COLUMNS = ("agent", "median [{unit}]", "range [{unit}]", "seeds", "evaluatio
 
 
 def summarise_runs(loaded: Runs) -> str:
-    """A Markdown table per problem, a row per agent over its seeds.
+    """Returns a Markdown table per problem, with a row per agent over its seeds.
 
-    The median counts a seed without a placement that fits as infinite; the range is of those that
-    fit. Medians of: evaluations, evaluations until the best was within 1 % of the final one (where
-    there is one), time of search, time that measuring would have taken on the hardware.
+    The median counts a seed without a placement that fits as infinite; the range is over the seeds that have one.
+    Medians of: evaluations, evaluations until the best was within 1 % of the final one (if there is one), time of
+    search, time that measuring would have taken on the hardware.
     """
     finals = evaluations_to_final(loaded)
     parts = []
@@ -146,7 +152,7 @@ def summarise_runs(loaded: Runs) -> str:
 
 
 def bound_text(runs: pd.DataFrame, unit: str, scale: float) -> str:
-    """A bound that holds for all runs of a name, how it was proven, and the gap of the best of them."""
+    """Returns a bound that holds for all runs of a name, its proof method, and the gap of the best run."""
     bound = runs.loc[runs["bound_ns"].idxmin()]
     text = f"bound {bound['bound_ns'] / scale:.4g} {unit} by {bound['bound_method']}"
     best = final_times(runs).min()
@@ -157,7 +163,7 @@ def bound_text(runs: pd.DataFrame, unit: str, scale: float) -> str:
 
 
 def evaluations_to_final(loaded: Runs) -> pd.Series:
-    """As evaluations_to(), each run's own final step time being the target; NaN without one."""
+    """Returns evaluations_to() with each run's own final step time as the target; NaN without one."""
     own = loaded.runs.assign(problem=loaded.runs["run"])
     targets = own.set_index("run")["best_step_time_ns"].to_dict()
     return evaluations_to(own, loaded.evaluations, targets)
@@ -186,12 +192,12 @@ METHOD_COLUMNS = ("method", *(f"final {share:.0%}" for share in QUANTILES),
 
 def summarise_generalization(loaded: Generalization, zero_shot: str | None = None,
                              scratch: str | None = None) -> str:
-    """A Markdown table per family, a row per method.
+    """Returns a Markdown table per family, with a row per method.
 
-    Quantiles over unseen graphs and seeds of the final and of the best step time over the best
-    known of the graph; medians of evaluations and seconds. Then the final step time of `zero_shot`
-    over those of `scratch`, which was trained on the very graph, graph by graph and seed by seed:
-    median, and the share of pairs within 10 %. Methods not named are those of placeto2019, if there.
+    Columns: quantiles over unseen graphs and seeds of the final and of the best step time over the best known of the
+    graph; medians of evaluations and seconds. Below the table is the final step time of `zero_shot` over those of
+    `scratch`, which was trained on the very graph, graph by graph and seed by seed: the median, and the share of pairs
+    within 10 %. Methods that are not named are those of placeto2019, if present.
 
     @throws ResultsError for a method that no family has
     """
@@ -252,9 +258,11 @@ RESIDUAL_COLUMNS = ("errors go with", "Pearson", "above shuffled", "Spearman", "
 
 
 def summarise_fidelity(loaded: Fidelity) -> str:
-    """The verdict on each graph and file that has one, with its warnings; a Markdown table, a row per graph and
-    file; "–" where a figure needs more placements. Below it, for each file that has them, what the errors of all
-    its graphs together go with."""
+    """Returns the verdicts on graphs and files that have one, with their warnings, and a Markdown table.
+
+    The table has a row per graph and file, and "–" for a figure that needs more placements. Below it, for each file
+    that has them, are the correlations of the errors of all its graphs together.
+    """
     rows = []
     verdicts = ""
     for row in loaded.graphs.to_dict("records"):
@@ -292,7 +300,7 @@ STRESS_COLUMNS = ("scenario", "draws", "Kendall's tau", "winner stays best", "it
 
 
 def summarise_stress(loaded: Stress) -> str:
-    """A Markdown table per file, a row per scenario; below it what the adversary found."""
+    """Returns a Markdown table per file, with a row per scenario; below it the adversary's result."""
     draws = loaded.draws.groupby(["file", "scenario"])["draw"].nunique()
     parts = []
     for file, scenarios in loaded.scenarios.groupby("file", sort=False):

@@ -15,18 +15,19 @@ from .layout import grid_of, label_ends, require_rows, style_of
 from .summaries import COMPLETE
 from .targets import FACTOR, OVER, ecdf, reaches
 
-FAILED = "failed"  # ended, too: it reaches nothing more
+FAILED = "failed"  # has also ended: it reaches nothing more
 
 
 def target_ecdfs(runs: pd.DataFrame, evaluations: pd.DataFrame, *, factors: Sequence[float] = (FACTOR,),
                  over: str = "seconds", known: Mapping[str, float] | None = None) -> Figure:
-    """A panel per split and a line per agent: the share of runs (problems x seeds) that have had a placement of at
-    most `factor` x the best known step time of their problem. With several factors the mean over them, as COCO
-    does.
+    """Draws the share of runs (problems x seeds) that have come close to the best known placement, over time.
 
-    A line that does not rise is of an agent none of whose runs got there. At the cross half of the runs that
-    missed a target had ended; further right the line only goes on. An agent that has not run on all problems of
-    the split says so in its label.
+    A run has come close when it has had a placement of at most `factor` x the best known step time of its problem.
+    There is a panel per split and a line per agent. With several factors, the line is the mean over them, as in COCO.
+
+    A line that does not rise belongs to an agent none of whose runs came close. The cross is at the median end of the
+    runs that missed a target; the line to the right of it is based on the other runs. If an agent has not run on all
+    problems of the split, its label says so.
 
     @param factors, known  see targets.reaches()   @param over  "seconds" or "evaluations"
     """
@@ -49,7 +50,7 @@ def target_ecdfs(runs: pd.DataFrame, evaluations: pd.DataFrame, *, factors: Sequ
             draw_cross(axes, group, over, at, share, styles[agent]["color"])
             there = group["problem"].nunique()
             text = agent if there == problems else f"{agent} ({there} of {problems} problems)"
-            # Of agents that end alike the earlier one stands above.
+            # If agents end at the same share, the one that rose earlier is labelled above.
             ends[agent] = (text, float(share[-1]), float(area(at, share, left, right)))
         axes.set_title(f"{split} ({problems} problem{'s' * (problems != 1)})", loc="left", fontsize="medium")
         going_on = runs[runs["run"].isin(rows["run"]) & ~runs["status"].isin([*COMPLETE, FAILED])]
@@ -68,7 +69,7 @@ def target_ecdfs(runs: pd.DataFrame, evaluations: pd.DataFrame, *, factors: Sequ
 
 
 def limits_of(reached: pd.DataFrame, over: str) -> tuple[float, float]:
-    """From a little before the first success (or, without any, end) to the last end of a run."""
+    """Returns the range from a little before the first success (or end, without any) to the last end of a run."""
     right = float(reached[f"end_{over}"].max())
     times = reached[f"to_{over}"].to_numpy(float)
     times = times[np.isfinite(times) & (times > 0)]
@@ -87,7 +88,7 @@ def draw_cross(axes: Axes, group: pd.DataFrame, over: str, at: np.ndarray, share
 
 
 def area(at: np.ndarray, share: np.ndarray, left: float, right: float) -> float:
-    """Below the curve, on a log axis."""
+    """Returns the area below the curve, on a log axis."""
     ends = np.log(np.clip([*at[1:], right], left, right))
     begins = np.log(np.clip([left, *at[1:]], left, right))
     return float(np.sum(share * (ends - begins)))

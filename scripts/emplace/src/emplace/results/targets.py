@@ -1,4 +1,4 @@
-"""How soon searches come close to the best known placement: expected running times, and shares of runs.
+"""The time that searches take to come close to the best known placement: expected times, and shares of runs.
 
     reached = targets.reaches(loaded.runs, loaded.evaluations, factors=(1.05, 1.01))
     targets.expected_running_time(reached, by=("problem", "agent", "factor"))
@@ -22,7 +22,7 @@ OTHERS, ALL = "other problems", "all problems"
 
 
 def split_of(runs: pd.DataFrame, patterns: Sequence[tuple[str, str]] = ()) -> pd.Series:
-    """The part of the comparison that the problem of each run belongs to, indexed as `runs`.
+    """Returns the part of the comparison to which the problem of each run belongs, indexed as `runs`.
 
     @param patterns  (split, pattern) of names of problems: "*" any text, "?" any letter; the first that fits
                      counts. Without patterns: the key `split` of the run configs
@@ -44,14 +44,14 @@ def split_of(runs: pd.DataFrame, patterns: Sequence[tuple[str, str]] = ()) -> pd
 
 def reaches(runs: pd.DataFrame, evaluations: pd.DataFrame, *, factors: Sequence[float] = (FACTOR,),
             known: Mapping[str, float] | None = None) -> pd.DataFrame:
-    """When each run first had a placement of at most `factor` x the best known step time of its problem.
+    """Returns when each run first had a placement of at most `factor` x the best known step time of its problem.
 
     @param runs, evaluations  of load_runs()   @param factors  1 or more
-    @param known   best known step time by problem [ns]; default: the least of `runs`, which is the optimum where
-                   one of them found that. Problems without one (nothing fits) are left out
+    @param known   best known step time by problem [ns]; default: the least of `runs`, which is the optimum if one of
+                   them found that. Problems without one (nothing fits) are left out
     @return a row per run and factor: run, problem, split (of `runs`, see split_of()), agent, seed, factor,
             best_known_ns; to_evaluations (from 1 on), to_seconds (of search), infinite: never;
-            end_evaluations, end_seconds: when the run ended, or came to so far
+            end_evaluations, end_seconds: the run's end, or its latest state if it is running
     """
     known = best_of_problem(runs) if known is None else known
     rows = runs.assign(best_known_ns=runs["problem"].map(known))
@@ -73,13 +73,14 @@ def reaches(runs: pd.DataFrame, evaluations: pd.DataFrame, *, factors: Sequence[
 
 def expected_running_time(reached: pd.DataFrame, by: Sequence[str] = ("split", "problem", "agent", "factor")
                           ) -> pd.DataFrame:
-    """What it is expected to take until the target, if a search that ends without is begun anew with another seed.
+    """Returns the expected effort until the target, if each search that misses it is restarted with another seed.
 
-    The sum over the runs of when each reached it or, if it never did, ended, over the number that reached it: the
-    expected running time of COCO (Hansen et al., Optimization Methods and Software 36(1), 2021).
+    It is the sum over the runs of the effort until the target (or until the end of a run that missed it), divided by
+    the number of runs that reached it: the expected running time of COCO (Hansen et al., Optimization Methods and
+    Software 36(1), 2021).
 
     @param reached  of reaches()
-    @param by       columns that tell the numbers apart; without "problem" the problems are taken together, as if
+    @param by       columns that distinguish the numbers; without "problem" the problems are taken together, as if
                     each search were given one of them at random
     @return a row for each of these: problems (how many), runs, reached (how many), share (of the runs);
             expected_seconds, expected_evaluations, infinite: none reached it
@@ -98,11 +99,11 @@ def expected_running_time(reached: pd.DataFrame, by: Sequence[str] = ("split", "
 
 
 def ecdf(reached: pd.DataFrame, over: str = "seconds") -> pd.DataFrame:
-    """Share of the runs (times targets, if there are several factors) that have reached theirs, over time.
+    """Returns the share of runs (times targets, if there are several factors) that have reached theirs, over time.
 
     @param reached  of reaches()   @param over  "seconds" or "evaluations"
     @return a row per split, agent and step of its curve: split, agent, at [s] or evaluations, share (from there
-            on). The first has `at` 0 and share 0; an agent that never reaches anything has that row alone
+            on). The first has `at` 0 and share 0; an agent that never reaches anything has only that row
     """
     require_choice("over", over, tuple(OVER))
     rows = []
@@ -121,7 +122,7 @@ COLUMNS = ("agent", "problems", "runs", "reach it", "expected [s]", "expected ev
 
 
 def summarise_targets(reached: pd.DataFrame, *, by_problem: bool = False) -> str:
-    """A Markdown table per split (and problem) and factor, a row per agent: who reaches it most often first.
+    """Returns a Markdown table per split (and problem) and factor, with a row per agent, the most successful one first.
 
     @param reached  of reaches()
     """
