@@ -1,8 +1,8 @@
 """The best order-preserving pairing of two sequences.
 
-Of all pairings whose pairs do not cross, the one with the largest sum of scores: a longest common
-subsequence with weights, by dynamic programming over rows, in memory that grows with one sequence only:
-Hirschberg, "A linear space algorithm for computing maximal common subsequences", CACM 18 (1975) [R].
+Among all pairings whose pairs do not cross, it is the one with the largest sum of scores: a longest common
+subsequence with weights, by dynamic programming over rows. The memory grows with one sequence only:
+Hirschberg, "A linear space algorithm for computing maximal common subsequences", CACM 18 (1975).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 Row = npt.NDArray[np.int32]
-_SMALL = 1 << 22  # cells of a table that is kept as a whole
+_SMALL = 1 << 22  # cells of a table that is stored completely
 
 
 def align(first: Sequence[int], second: Sequence[int], score: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
-    """Pairs (place in first, place in second), ascending in both.
+    """Returns pairs (place in first, place in second), ascending in both.
 
     first, second: symbols [n], [m]; score: [symbols of first, symbols of second], >= 0, 0: no pair.
     O(n m) time. Ties: the later place in `first` pairs first, the same for every call.
@@ -45,7 +45,7 @@ def _solve(a: npt.NDArray[np.intp], b: npt.NDArray[np.intp], begin_a: int, begin
 
 
 def _next(row: Row, gains: Row) -> Row:
-    """The table's next row [m + 1]: an element of `first` more, which pairs or does not."""
+    """Returns the table's next row [m + 1]: adds an element of `first`, which is paired or not."""
     better = row.copy()
     np.maximum(better[1:], row[:-1] + np.where(gains > 0, gains, np.int32(-1)), out=better[1:])
     return np.maximum.accumulate(better)

@@ -21,13 +21,13 @@ from .tally import Tally
 if TYPE_CHECKING:
     from .._emplace import Graph
 
-LEAST_SHARE = 0.5  # of the traced time but for updates that has to match: else the trace is of another model
+LEAST_SHARE = 0.5  # of the traced time without updates that must match; else the trace is of another model
 _PROPERTIES = {"schemaVersion": "trace_schema", "cuda_runtime_version": "cuda", "cuda_driver_version": "driver",
                "torch_version": "torch", "nsight": "nsight"}  # key of a trace -> property of the file
 
 
 class CostsFailure(ImportFailure):
-    """Traces that give no costs of a graph; the message says where, why, and what to do."""
+    """Traces that give no costs of a graph; the message says where, why, and how to proceed."""
 
 
 @dataclasses.dataclass
@@ -39,27 +39,31 @@ class TraceCosts:
     warnings: list[str]
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the cost file (`.gz`: compressed), whole or not at all. Throws OSError."""
+        """Writes the cost file (`.gz`: compressed) completely or not at all. Throws OSError."""
         graph_file.write_bytes(self.text.encode(), path)
 
     def report(self) -> str:
-        """A table for people: what matched, where other costs come from, how far the step is from its ops."""
+        """Returns a table for people.
+
+        It shows the matched time, the sources of the other costs, and the difference between the step and the sum of
+        its ops.
+        """
         return report.as_text(self.devices, self.warnings)
 
     def json(self) -> dict[str, Any]:
-        """The same as one object; times in ns."""
+        """Returns the same as one object; times in ns."""
         return report.as_json(self.devices, self.warnings)
 
 
 def costs_from_trace(traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], graph: Graph | str,
                      device_kinds: str | Sequence[str] = ()) -> TraceCosts:
-    """Costs of a graph's ops from traces of steps of the same model.
+    """Returns costs of a graph's ops from traces of steps of the same model.
 
     traces        files of torch.profiler (.json, .json.gz), or databases of Nsight Systems (.sqlite)
     graph         emplace.Graph, a path, or a name of `emplace list graphs`
     device_kinds  of the traces: one for all, or one each; a trace with kernels has the name of its GPU by default
 
-    Throws CostsFailure, also where less than half of the traced time, updates of parameters left out, is found in the
+    Throws CostsFailure, also if less than half of the traced time, without updates of parameters, is found in the
     graph; ImportFailure for a broken trace; InputError for a broken graph.
     """
     files = [os.fspath(traces)] if isinstance(traces, (str, os.PathLike)) else [os.fspath(path) for path in traces]
@@ -142,7 +146,7 @@ class _Costs:
         return measured, device
 
     def _class(self, kind: str, sources: Sequence[_Source]) -> str:
-        """ "gpu" or "cpu"; traces and menu have to agree."""
+        """Returns "gpu" or "cpu"; traces and menu must agree."""
         if len({source.device for source in sources}) > 1:
             told = ", ".join(f"{source.path} {'has' if source.device else 'has no'} kernels" for source in sources)
             raise CostsFailure(f"device kind {kind}: {told}; say --device-kind for each trace")
@@ -200,7 +204,7 @@ class _Costs:
 
 
 def _class_in_menu(kind: str) -> str:
-    """The class of a device kind of `emplace list device-kinds`; "": it is not among them."""
+    """Returns the class of a device kind of `emplace list device-kinds`; "" for an unlisted kind."""
     from ..arrays import known_kinds
 
     if kind not in known_kinds():

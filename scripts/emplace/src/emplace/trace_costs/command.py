@@ -31,7 +31,7 @@ is in ops of the graph"""
 
 
 def main(arguments: Sequence[str], prog: str = "emplace costs") -> int:
-    """Runs the command. Returns 0 done; 1 the file could not be written; 2 the input is wrong."""
+    """Runs the command. Returns 0 on success; 1 if the file could not be written; 2 if the input is wrong."""
     options = _parser(prog).parse_args(arguments)
     try:
         from .. import _compiled
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str], prog: str = "emplace costs") -> int:
 
     try:
         folder = os.path.dirname(os.path.abspath(options.output))
-        if not os.path.isdir(folder):  # said before minutes of work, not after
+        if not os.path.isdir(folder):  # reported before minutes of work, not after
             raise CostsFailure(f"-o {options.output}: there is no folder {folder!r}")
         costs = costs_from_trace(options.traces, options.graph, options.device_kind or ())
         costs.write(options.output)

@@ -1,4 +1,4 @@
-"""The ops of a graph as calls are compared with them, and as a cost file knows them."""
+"""The ops of a graph in the form that calls are compared with, and in the form of a cost file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .table import Op
 if TYPE_CHECKING:
     from .._emplace import Graph
 
-_NUMBER = 16  # most bytes of a single number: a tensor without shape that has more is one of unknown shape [B]
+_NUMBER = 16  # [B] limit of a single number: a larger tensor without a shape has an unknown shape
 
 
 class GraphOps:
-    """items: the ops that compute, in the order of the file; ops: by Item.id; own_costs: device kinds of `cost_ns`."""
+    """items: the ops that compute, in file order; ops: by Item.id; own_costs: device kinds of `cost_ns`."""
 
     def __init__(self, graph: Graph) -> None:
         document = _document(graph)
@@ -44,7 +44,7 @@ class GraphOps:
 
 
 def _sizes(tensors: Iterable[dict[str, Any]]) -> tuple[int, ...] | None:
-    """None: there are none, or one is not known."""
+    """Returns the sizes of tensors; None: there are none, or one is not known."""
     shapes = []
     for tensor in tensors:
         shape = tensor.get("shape", [])

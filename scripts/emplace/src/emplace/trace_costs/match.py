@@ -1,12 +1,15 @@
-"""Which call of a traced step is which op of a graph.
+"""Finds the op of a graph for each call of a traced step.
 
-1  Calls and ops are aligned in their order (align.py): a pair is of one family, and what sizes and types are known
+1  Calls and ops are aligned in their order (align.py): a pair belongs to one family, and its known sizes and types
    agree. Pairs whose sizes are all equal count more, views less.
-2  What is left is paired in order where family, sizes and types agree: autograd may run branches in another order.
-3  What is left between two pairs of the first pass: several calls for one op (dropout on a CPU) are all its time; one
-   call for several ops (a fused kernel) is shared among them by the bytes that they access. Sizes have to agree once.
+2  Remaining calls and ops are paired in order if family, sizes and types agree: autograd may run branches in another
+   order.
+3  Calls and ops that remain between two pairs of the first pass are matched together. If there is one op (dropout on a
+   CPU), it gets the time of all the calls. If there is one call (a fused kernel), its time is shared among the ops by
+   the bytes that they access. At least one pair of sizes must agree.
 4  Updates of parameters (`optimizer.NAME`) share the calls of the optimiser's step: a call on tensors of a parameter's
-   size goes to the parameters of that size in equal parts, one on lists or single numbers to all parameters by bytes.
+   size goes to the parameters of that size in equal parts. A call on lists or single numbers goes to all parameters in
+   proportion to their bytes.
 """
 
 from __future__ import annotations
@@ -20,10 +23,10 @@ import numpy as np
 from . import align, names
 from .steps import Call, Work
 
-_VIEW, _COMPUTE = 2, 8                    # worth of a pair
-_EQUAL, _LARGEST_EQUAL, _UNKNOWN = 4, 2, 0  # and what sizes add to it; views get a quarter
-_MOST = 16                                # calls or ops that are taken together between two pairs
-# Families of calls that prepare memory or look into it: they do not decide what is left between two pairs.
+_VIEW, _COMPUTE = 2, 8                    # score of a pair
+_EQUAL, _LARGEST_EQUAL, _UNKNOWN = 4, 2, 0  # score added for sizes; views get a quarter
+_MOST = 16                                # most calls or ops between two pairs that are matched together
+# Families of calls that prepare or inspect memory: they do not affect the matches between two pairs.
 _MEMORY = frozenset("as_strided detach empty empty_like empty_strided expand lift_fresh new_empty new_empty_strided "
                     "permute record_stream resolve_conj resolve_neg select slice split to transpose unbind "
                     "view".split())
@@ -31,7 +34,7 @@ _MEMORY = frozenset("as_strided detach empty empty_like empty_strided expand lif
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """An op of the graph that computes. id: its place in the file; num_bytes: that it accesses [B]."""
+    """An op of the graph that computes. id: its place in the file; num_bytes: bytes that it accesses [B]."""
 
     id: int
     kind: str
@@ -46,7 +49,7 @@ class Item:
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """`part` of the time of call `call` (a place in the step) is that of op `op`."""
+    """The share `part` of the time of call `call` (a place in the step) belongs to op `op`."""
 
     op: int
     call: int
@@ -54,7 +57,7 @@ class Share:
 
 
 def match(items: Sequence[Item], calls: Sequence[Call]) -> list[Share]:
-    """The parts of each call sum up to 1, or it has none."""
+    """Returns the shares of calls in ops. The parts of each call sum up to 1, or it has none."""
     updates = [item for item in items if item.is_update]
     kinds = {item.kind for item in updates}
     fitting = [place for place, call in enumerate(calls)
@@ -102,7 +105,7 @@ def _aligned(items: Sequence[Item], works: Sequence[Work]) -> list[tuple[int, in
 
 
 def _agreement(op: Work, call: Work) -> int | None:
-    """None: they cannot be the same."""
+    """Returns the score added for sizes; None: the call cannot be the op."""
     if op.dtype and call.dtype and op.dtype != call.dtype:
         return None
     if op.sizes is None or call.sizes is None:

@@ -1,6 +1,6 @@
-"""Which names stand for the same work: PyTorch's operator in a trace, and the op of a graph.
+"""Names that mean the same work: PyTorch's operator in a trace, and the op of a graph.
 
-A trace has what ran (`aten::cudnn_batch_norm`), a graph what was recorded
+A trace has the operator that ran (`aten::cudnn_batch_norm`), a graph the recorded one
 (`aten._native_batch_norm_legit_functional`). Both belong to one family, here `batch_norm`.
 """
 
@@ -42,15 +42,15 @@ _FAMILIES = {
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 _ATTENTION = re.compile(r"_?scaled_dot_product(_fused|_flash|_efficient|_cudnn)?_attention(_math)?"
                         r"(_for_cpu|_for_mps)?(_overrideable)?(?P<backward>_backward)?")
-# They change no memory, or copy it: which of both, only what they call tells.
+# They return a view or a copy; only the calls inside reveal which.
 _SOMETIMES_COPY = frozenset("reshape flatten contiguous to type_as view_as reshape_as expand_as unflatten".split())
-# Classes of parameters' updates -> kinds of ops that graphs have for them.
+# Classes of optimisers -> kinds of their update ops in graphs.
 OPTIMIZERS = {"SGD": ("optimizer.sgd", "optimizer.momentum"), "Adam": ("optimizer.adam",),
               "AdamW": ("optimizer.adamw",)}
 
 
 def family(name: str) -> str:
-    """The family of a plain name: `batch_norm` of "native_batch_norm"."""
+    """Returns the family of a plain name: `batch_norm` for "native_batch_norm"."""
     match = _ATTENTION.fullmatch(name)
     if match:
         return "attention_backward" if match["backward"] else "attention"
@@ -58,12 +58,12 @@ def family(name: str) -> str:
 
 
 def family_of_call(name: str) -> str:
-    """The family of a traced operator: `relu` of "aten::relu_"."""
+    """Returns the family of a traced operator: `relu` for "aten::relu_"."""
     return family(aten.base_name(name))
 
 
 def family_of_kind(kind: str) -> str:
-    """The family of an op's kind: `relu` of "aten.relu"; of a kind that is not PyTorch's the kind."""
+    """Returns the family of an op's kind: `relu` for "aten.relu"; the kind itself if it is not PyTorch's."""
     space, dot, name = kind.partition(".")
     if space != "aten" or not dot:
         return kind
@@ -72,10 +72,10 @@ def family_of_kind(kind: str) -> str:
 
 
 def sometimes_copies(name: str) -> bool:
-    """Whether a traced operator is a view or a copy, as its arguments are."""
+    """Returns whether a traced operator is a view or a copy depending on its arguments."""
     return aten.base_name(name) in _SOMETIMES_COPY
 
 
 def optimizer_kinds(annotation: str) -> tuple[str, ...]:
-    """The kinds of update ops that the range "Optimizer.step#Adam.step" stands for; () if it is of none known."""
+    """Returns the kinds of update ops for the range "Optimizer.step#Adam.step"; () for an unknown optimiser."""
     return OPTIMIZERS.get(annotation.partition("#")[2].removesuffix(".step"), ())

@@ -1,9 +1,9 @@
 """Databases of Nsight Systems (`nsys export --type sqlite`) in the form of the profiler's traces.
 
 PyTorch names its operators in NVTX ranges (torch.autograd.profiler.emit_nvtx), "aten::mm, seq = 7, op_id = 12,
-sizes = [[4, 6], [6, 3]]"; a kernel belongs to the innermost range around its launch on the same thread. Read are the
-tables NVTX_EVENTS, StringIds, CUPTI_ACTIVITY_KIND_KERNEL, _RUNTIME, _MEMCPY and _MEMSET, and TARGET_INFO_GPU; of each
-the columns named below. Types of tensors are not in such a file. Times in it are in nanoseconds.
+sizes = [[4, 6], [6, 3]]"; a kernel belongs to the innermost range around its launch on the same thread. The reader uses
+the tables NVTX_EVENTS, StringIds, CUPTI_ACTIVITY_KIND_KERNEL, _RUNTIME, _MEMCPY and _MEMSET, and TARGET_INFO_GPU, and
+of each the columns named below. Such a file has no types of tensors. Its times are in nanoseconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MEMORY_KINDS = {1: "Pageable", 2: "Pinned", 3: "Device"}
 
 
 def is_database(path: str) -> bool:
-    """Whether the file begins as SQLite's do. Throws ImportFailure if it cannot be read."""
+    """Returns whether the file begins like a SQLite file. Throws ImportFailure if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -35,7 +35,7 @@ def is_database(path: str) -> bool:
 
 
 def document(path: str) -> dict[str, Any]:
-    """The file as torch.profiler would have written it. Throws ImportFailure naming what is missing."""
+    """Returns the file in the form of torch.profiler. Throws ImportFailure naming the missing part."""
     try:
         database = sqlite3.connect(f"{pathlib.Path(path).absolute().as_uri()}?mode=ro", uri=True)
         try:
@@ -71,7 +71,7 @@ class _Reader:
             if end is None or text is None:  # a mark, or a range that never ended
                 continue
             match = _RANGE.fullmatch(str(text))
-            assert match is not None  # it takes any text
+            assert match is not None  # the pattern matches any text
             name, sequence, sizes = match.groups()
             arguments: dict[str, Any] = {} if sequence is None else {"Sequence number": int(sequence)}
             if sizes is not None:
@@ -116,7 +116,7 @@ class _Reader:
                               end, "gpu", arguments)
 
     def _rows(self, table: str, needed: Sequence[str], optional: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-        """The columns of a table; an optional one that is not there is None."""
+        """Returns the columns of a table; a missing optional column is None."""
         for column in needed:
             if column not in self.columns[table]:
                 raise ImportFailure(f"{self.path}: table {table} has no column {column}; it has "

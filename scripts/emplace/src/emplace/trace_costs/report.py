@@ -1,4 +1,4 @@
-"""What was matched, what was not, and how far the ops are from the whole step: for people, and as JSON."""
+"""A report for people, and as JSON: matched and unmatched calls, and the difference between ops and the whole step."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Sequence
 
 from .simulated import Simulated
 
-_SHOWN = 12  # kinds of ops, and calls that match nothing
+_SHOWN = 12  # kinds of ops, and unmatched calls
 
 
 @dataclasses.dataclass
 class KindRow:
-    """An op kind: times [ns] a step (mean), ops of the graph."""
+    """An op kind: mean times [ns] per step, number of ops of the graph."""
 
     kind: str
     traced: float = 0
@@ -23,7 +23,7 @@ class KindRow:
 
 @dataclasses.dataclass
 class DeviceReport:
-    """One device kind. Times [ns] a step: traced, matched, unmatched: means; span: median length of a step."""
+    """One device kind. Mean times [ns] per step: traced, matched, unmatched; span: median length of a step."""
 
     device_kind: str
     device_class: str
@@ -33,11 +33,11 @@ class DeviceReport:
     matched: float
     ops: int
     matched_ops: int
-    without_time: int  # matched ops that ran no kernel, and are no views
+    without_time: int  # matched ops that ran no kernel and are not views
     kinds: list[KindRow]
     unmatched: list[tuple[str, float]]  # operator, time
     simulated: Simulated | None = None
-    not_simulated: str = ""             # why
+    not_simulated: str = ""             # the reason
 
     @property
     def share(self) -> float:
@@ -45,7 +45,7 @@ class DeviceReport:
 
     @property
     def residual(self) -> float | None:
-        """Step as traced minus step as simulated on one device [ns]."""
+        """Returns the traced step minus the step simulated on one device [ns]."""
         return None if self.simulated is None else self.span - self.simulated.step
 
 

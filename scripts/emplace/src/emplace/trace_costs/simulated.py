@@ -1,4 +1,4 @@
-"""What the written costs make of the step on one device: where each op's cost comes from, and their sum."""
+"""Simulates the step on one device with the written costs: the source of each op's cost, and the sum of all costs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Simulated:
-    """shares, ops: of `total` and of the ops, by rung (FORMAT.md). total: sum of all costs, step: the step [ns]."""
+    """shares, ops: shares of `total` and numbers of ops, by source of the cost (a rung of the ladder in FORMAT.md).
+
+    total: sum of all costs [ns], step: the step [ns].
+    """
 
     shares: Mapping[str, float]
     ops: Mapping[str, int]
@@ -24,7 +27,7 @@ class Simulated:
 
 
 def one_device(record: Mapping[str, Any], in_menu: bool) -> Cluster:
-    """A cluster of one device of the kind. record: of `device_kinds` in a cost file."""
+    """Returns a cluster of one device of the kind. record: of `device_kinds` in a cost file."""
     document: dict[str, Any] = {"name": "one", "devices": [{"name": f"{record['class']}:0", "kind": record["name"]}]}
     if not in_menu:
         kind: dict[str, Any] = {"class": record["class"], "efficiency": record["efficiency"]}
@@ -38,7 +41,7 @@ def one_device(record: Mapping[str, Any], in_menu: bool) -> Cluster:
 
 
 def simulate(graph: Graph, cluster: Cluster, table: str) -> Simulated:
-    """table: path of the cost file. Throws InputError where an op has no cost."""
+    """Simulates the step. table: path of the cost file. Throws InputError if an op has no cost."""
     import numpy as np
 
     costs = _compiled().Costs(graph, cluster, table)

@@ -1,8 +1,8 @@
 """The calls of a traced step that may be ops of a graph, with their times.
 
-A call is the outermost operator whose family the graph knows. An operator that the graph does not know stands for the
-calls in it if the graph knows any of those and it does little itself (`aten::linear` of a graph with `aten.addmm`),
-else for itself.
+A call is the outermost operator whose family the graph knows. An operator that the graph does not know is replaced by
+the calls in it if the graph knows any of those and the operator itself does little (`aten::linear` of a graph with
+`aten.addmm`). Otherwise it stays a call of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import names
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """What a call and an op are compared by.
+    """The properties by which a call and an op are compared.
 
     sizes: elements of its inputs, ascending, without single numbers; None: not known. dtype: of the largest; "": not
     known.
@@ -34,36 +34,36 @@ class Work:
 
 @dataclasses.dataclass
 class Call:
-    """An operator of the trace. time [ns]: of its kernels, or on the CPU with all that it calls."""
+    """An operator of the trace. time [ns]: of its kernels, or on the CPU including the calls inside."""
 
     name: str
     work: Work
     time: int
-    optimizer: str  # "Optimizer.step#Adam.step" around it; "": none
+    optimizer: str  # range "Optimizer.step#Adam.step" around it; "": none
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """calls: in the order in which they began. span: length of the step [ns]."""
+    """calls: in the order of their begins. span: length of the step [ns]."""
 
     calls: list[Call]
     span: int
 
 
 def on_device(traces: Sequence[Trace]) -> bool:
-    """Whether a GPU's kernels were traced: then they are the times, else those of the CPU."""
+    """Returns whether a GPU's kernels were traced; then times are those of kernels, else those of the CPU."""
     return any(node.device is not None for trace in traces for top in trace.nodes for node in _everything(top))
 
 
 def read(traces: Sequence[Trace], families: Collection[str]) -> list[Step]:
-    """The steps of one trace. families: those of the graph's ops."""
+    """Returns the steps of one trace. families: those of the graph's ops."""
     device = on_device(traces)
     reader = _Reader(frozenset(families), _workers(traces, device), device)
     return [reader.step(trace) for trace in traces]
 
 
 def sizes_of(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Work.sizes of tensors with these shapes."""
+    """Returns Work.sizes of tensors with these shapes."""
     return tuple(sorted(count for count in map(math.prod, shapes) if count != 1))
 
 
@@ -76,7 +76,10 @@ def _everything(node: Node) -> Iterator[Node]:
 
 
 def _workers(traces: Sequence[Trace], device: bool) -> frozenset[str]:
-    """Names of operators that run kernels of their own; on the CPU, that spend most of their time in none they call."""
+    """Returns the names of operators that run kernels of their own.
+
+    On the CPU: operators that spend most of their time outside of the operators that they call.
+    """
     own: collections.Counter[str] = collections.Counter()
     for node in (node for trace in traces for top in trace.nodes for node in _everything(top)):
         if device:
@@ -110,7 +113,7 @@ class _Reader:
         before = len(self.calls)
         for child in sorted(node.children, key=lambda child: child.order):
             self._collect(child, optimizer)
-        if operator and not self.device and len(self.calls) > before:  # its own time
+        if operator and not self.device and len(self.calls) > before:  # adds its own time
             inside = sum(call.time for call in self.calls[before:])
             self.calls[-1].time += max(0, (node.duration or 0) - inside)
 

@@ -1,4 +1,5 @@
-"""Timings of matched ops as a cost file (framework/cost/FORMAT.md): pooled by signature, with what else traces tell."""
+"""Timings of matched ops as a cost file (framework/cost/FORMAT.md): pooled by signature, with other facts from
+traces."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from ..importers.kineto.copies import Copy
 
 @dataclasses.dataclass(frozen=True)
 class Op:
-    """What a cost file knows an op by. flops [FLOP]; num_bytes: accessed [B]; dtype: of its largest input."""
+    """The key of an op in a cost file. flops [FLOP]; num_bytes: accessed [B]; dtype: of its largest input."""
 
     signature: str
     kind: str
@@ -25,7 +26,10 @@ class Op:
 
 @dataclasses.dataclass
 class Measured:
-    """Timings [ns] of a device kind: one of each op and step. has_figures: the menu has its peak and the like."""
+    """Timings [ns] of a device kind: one for each op and step.
+
+    has_figures: whether the menu has its published figures, such as the peak.
+    """
 
     name: str
     device_class: str  # "cpu", "gpu"
@@ -35,7 +39,7 @@ class Measured:
 
 def cost_file(measured: Sequence[Measured], copies: Iterable[Copy], machine: str, properties: Mapping[str, str],
               warnings: Sequence[str]) -> str:
-    """The text of the file, as `emplace profile` writes it, with fits."""
+    """Returns the text of the file, as `emplace profile` writes it, with fits."""
     ops = [_op(kind.name, op, samples) for kind in measured for op, samples in kind.samples.items()]
     document = {"format": "emplace-costs", "version": 1, "machine": machine, "properties": dict(properties),
                 "warnings": list(warnings), "device_kinds": [device_kind(kind) for kind in measured], "ops": ops,
@@ -45,7 +49,7 @@ def cost_file(measured: Sequence[Measured], copies: Iterable[Copy], machine: str
 
 
 def device_kind(kind: Measured) -> dict[str, Any]:
-    """A record of `device_kinds`. Without published figures these are the largest rates that any op reached."""
+    """Returns a record of `device_kinds`. Without published figures it has the largest rates that any op reached."""
     record: dict[str, Any] = {"name": kind.name, "class": kind.device_class, "source": "traces"}
     if kind.has_figures:
         return record

@@ -1,4 +1,4 @@
-"""Sums over the steps of a device kind: what was traced, what of it is in which op."""
+"""Sums over the steps of a device kind: the traced times, and their shares in each op."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tally:
         return times
 
     def largest_unmatched(self) -> list[tuple[str, float]]:
-        """Operators without an op, by their time in all steps [ns]."""
+        """Returns operators without an op, by their time in all steps [ns]."""
         return [(name, time) for name, time in self._unmatched.most_common() if time > 0]
 
     def report(self, kind: str, device_class: str) -> DeviceReport:
@@ -72,7 +72,7 @@ class Tally:
                             [(name, time / count) for name, time in self.largest_unmatched()])
 
     def _shares(self, calls: Sequence[Call]) -> list[Share]:
-        """Steps that call the same are matched once."""
+        """Returns the shares of a step; steps with the same calls are matched once."""
         key = tuple((call.work, call.optimizer) for call in calls)
         if key not in self._known:
             self._known[key] = match(self.items, calls)
