@@ -7,19 +7,20 @@
     problem.timeline(found.placement)               # every op, transfer and byte of that step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
-Costs      costs_from_trace (a trace of your own steps, as `emplace costs`) -> TraceCosts
-Imports    import_model (a file, as `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
-Searches   search (in memory), run (as `emplace run`: HDF5 results, tables, resume), agent_names, agent_help;
-           Progress (what their callbacks get); tune (settings of agents by Optuna, as `emplace tune`) -> Tuned
-Agents     Agent: the base of your own, which search(), run() and YAML ("python:module.Class") take as ours
-Rooms      emplace.env        Gymnasium environments, registered as emplace/Placement-v0
+Costs      costs_from_trace (from a trace of your own steps, like `emplace costs`) -> TraceCosts
+Imports    import_model (from a file, like `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
+Searches   search (in memory), run (like `emplace run`: HDF5 results, tables, resume), agent_names, agent_help;
+           Progress (the argument of their callbacks); tune (settings of agents by Optuna, like `emplace tune`)
+           -> Tuned
+Agents     Agent: the base of your own agents, which search(), run() and YAML ("python:module.Class") accept
+Modules    emplace.env        Gymnasium environments, registered as emplace/Placement-v0
            emplace.importers  models of other frameworks as graphs (`emplace import`)
            emplace.results    results files as data frames, tables and pictures
            emplace.pictures   a timeline as a Gantt chart
 Errors     InputError, RunError; BudgetExhausted and Interrupted pass through agents
 
 Times are integers in nanoseconds [ns], memory in bytes [B]. emplace.importers and emplace.results are plain
-Python: they also work from the source tree, without the compiled part.
+Python: they also work from the source tree, without the compiled module.
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ _PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "costs_from_trace"
            "import_pipedream": "importers.pipedream", "import_tensorflow": "importers.tensorflow",
            "import_torch": "importers.torch", "Progress": "searches", "run": "searches",
            "search": "searches", "Tuned": "tuning.study",
-           "tune": "tuning.study"}  # where each is; the others are of the compiled part
+           "tune": "tuning.study"}  # the module of each; the other names are in the compiled module
 _ROOMS = ("env", "importers", "pictures", "results")
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is asked for: the compiled part only where something of it is."""
+    """Loads the requested name; the compiled module is loaded only for a name that it defines."""
     if name == "import_model":
         value = importlib.import_module(f"{__name__}.importers").read
     elif name in _ROOMS:
@@ -83,14 +84,14 @@ def __dir__() -> list[str]:
 
 
 def _compiled() -> Any:
-    """The compiled part, which takes its menus from the package."""
+    """Returns the compiled module, after giving it the menus of the package."""
     try:
         from . import _emplace
     except ImportError as error:
         raise ImportError(f"the compiled part of emplace does not load ({error}); from the source tree only "
                           "emplace.importers and emplace.results are there: pip install ./scripts/emplace") from error
     for name in ("BudgetExhausted", "InputError", "Interrupted", "RunError"):
-        getattr(_emplace, name).__module__ = __name__  # as users know them
+        getattr(_emplace, name).__module__ = __name__  # the name under which users know them
     configs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "configs")
     if os.path.isdir(configs):
         _emplace.set_configs_folder(configs)

@@ -1,4 +1,4 @@
-"""`python3 -m emplace`, which is the command `emplace` where the package is installed."""
+"""`python3 -m emplace`: the command `emplace` of the installed package."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Agents written in Python, which run as the compiled ones do: same meter, budgets, seeds, results.
+"""Agents written in Python. They run like the compiled agents: with the same meter, budgets, seeds and results.
 
     import numpy as np
     import emplace
@@ -19,9 +19,9 @@
     emplace.run(problem, ["learned", Descent], seeds=5, seconds=10, output="r.h5")
 
 In a config: `agents: [learned, "python:my_agents.Descent"]`, or {name: "python:FILE.py:Descent", batch: 32}. The
-settings are the arguments of __init__ behind `problem` and `seed`, which need defaults.
+settings are the arguments of __init__ after `problem` and `seed`; they need defaults.
 
-The functions below the class are those that the compiled part calls.
+The functions below the class are called by the compiled module.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ._emplace import Evaluator, ProblemView
 
 PREFIX = "python:"
-_given: dict[str, type] = {}  # classes that were given as such, by name: the last of each
+_given: dict[str, type] = {}  # classes that were passed as objects, by name: the latest of each
 
 
 class Agent:
@@ -50,7 +50,7 @@ class Agent:
 
     finished  set it to True when further steps cannot change anything
     bound     a proven lower bound on the objective of every placement [ns]; 0: none. Never decreases
-    random    a NumPy generator of the seed: use no other chance, so that runs are reproducible
+    random    a NumPy generator from the seed; use no other source of random numbers, so that runs are reproducible
     """
 
     finished: bool = False
@@ -64,11 +64,14 @@ class Agent:
         self._rows: list[float] = []
 
     def step(self, evaluator: Evaluator) -> None:
-        """One unit of search. Let BudgetExhausted and Interrupted of the evaluator pass."""
+        """Makes one unit of search. Do not catch BudgetExhausted and Interrupted of the evaluator."""
         raise NotImplementedError
 
     def log(self, **numbers: float) -> None:
-        """A row of the agent's own numbers (loss, entropy, ...), which results keep; same names each time."""
+        """Adds a row of the agent's own numbers (loss, entropy, ...) to the results.
+
+        The names must be the same each time.
+        """
         if not self._columns:
             self._columns = list(numbers)
         if list(numbers) != self._columns:
@@ -76,18 +79,18 @@ class Agent:
         self._rows += [float(number) for number in numbers.values()]
 
     def random_placements(self, count: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """Placements drawn evenly from the allowed devices of each group. uint8 [count, num_groups]."""
+        """Returns placements drawn uniformly from the allowed devices of each group. uint8 [count, num_groups]."""
         scores = self.random.random((count, *self.problem.allowed.shape))
         placements: np.ndarray[Any, np.dtype[np.uint8]] = np.where(
             self.problem.allowed, scores, -1.0).argmax(axis=2).astype(np.uint8)
         return placements
 
     def save(self) -> bytes:
-        """The state between two steps; override it if pickle does not do for your attributes."""
+        """Returns the state between two steps; override it if pickle cannot handle your attributes."""
         return pickle.dumps({key: value for key, value in vars(self).items() if key != "problem"})
 
     def load(self, state: bytes) -> None:
-        """Goes on from save(), bit for bit."""
+        """Continues from save(), bit for bit."""
         vars(self).update(pickle.loads(state))
 
 
@@ -98,7 +101,7 @@ class _Info:
 
 
 def name_of(agent: str | type) -> str:
-    """The name of an agent in configs: a class is "python:MODULE.CLASS", in this process wherever it was defined."""
+    """Returns the name of an agent in configs. A class is "python:MODULE.CLASS", valid in this process."""
     if isinstance(agent, str):
         return agent
     name = f"{PREFIX}{agent.__module__}.{agent.__qualname__}"
@@ -107,37 +110,37 @@ def name_of(agent: str | type) -> str:
 
 
 def find(name: str) -> _Info:
-    """What the registry tells of an agent; throws InputError if there is none."""
+    """Returns the registry's entry of an agent; throws InputError if there is none."""
     made = _class_of(name)
     sentence = (inspect.getdoc(made) or f"{made.__name__}, written in Python").split("\n")[0]
     return _Info(sentence, bool(getattr(made, "uses_seed", True)))
 
 
 def make(name: str, problem: ProblemView, seed: int, settings: str) -> Any:
-    """The agent with its settings (YAML)."""
+    """Returns the agent with its settings (YAML)."""
     return _class_of(name)(problem, seed, **_settings_of(name, settings))
 
 
 def describe_settings(name: str) -> list[tuple[str, str, str]]:
-    """(key, default as YAML, help) of each setting."""
+    """Returns (key, default as YAML, help) of each setting."""
     return [(parameter.name, _yaml(parameter.default), _annotation(parameter))
             for parameter in _parameters(name).values()]
 
 
 def resolve_settings(name: str, settings: str) -> str:
-    """YAML of all settings: those given, and the defaults of the others."""
+    """Returns all settings as YAML: the given ones, and the defaults of the others."""
     given = _settings_of(name, settings)
     everything = {key: given.get(key, parameter.default) for key, parameter in _parameters(name).items()}
     return "".join(f"{key}: {_yaml(value)}\n" for key, value in everything.items())
 
 
 def state(agent: Any) -> tuple[bool, int]:
-    """(finished, bound [ns])"""
+    """Returns (finished, bound [ns])."""
     return bool(getattr(agent, "finished", False)), int(getattr(agent, "bound", 0))
 
 
 def updates(agent: Any) -> tuple[list[str], list[float]]:
-    """The rows of log(), row by row."""
+    """Returns the column names and the values of log(), row by row."""
     return getattr(agent, "_columns", []), getattr(agent, "_rows", [])
 
 
@@ -146,14 +149,14 @@ def save(agent: Any) -> bytes:
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one line, with the place in the agent where it came from."""
+    """Returns an exception as one line, with its place in the agent."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{place}: {error}"
 
 
 def _class_of(name: str) -> type:
-    """The class that a name stands for, as it is now: notebooks define classes anew."""
+    """Returns the current class of a name; notebooks may define a class again."""
     from . import InputError
 
     if name in _given:
@@ -174,7 +177,7 @@ def _class_of(name: str) -> type:
 
 
 def _module_of(path: str) -> tuple[Any, str]:
-    """The module, and the name of the class in it."""
+    """Returns the module, and the name of the class in it."""
     if ":" in path:
         file, _, names = path.rpartition(":")
         stem = os.path.splitext(os.path.basename(file))[0]
@@ -191,7 +194,7 @@ def _module_of(path: str) -> tuple[Any, str]:
     parts = path.split(".")
     if len(parts) < 2:
         raise ImportError("expected python:MODULE.CLASS or python:FILE.py:CLASS")
-    for length in range(len(parts) - 1, 0, -1):  # a class may be within a class
+    for length in range(len(parts) - 1, 0, -1):  # a class may be nested in a class
         name = ".".join(parts[:length])
         try:
             return importlib.import_module(name), ".".join(parts[length:])
@@ -202,7 +205,7 @@ def _module_of(path: str) -> tuple[Any, str]:
 
 
 def _parameters(name: str) -> dict[str, inspect.Parameter]:
-    """The settings: arguments of __init__ behind problem and seed."""
+    """Returns the settings: the arguments of __init__ after problem and seed."""
     from . import InputError
 
     parameters = list(inspect.signature(_class_of(name)).parameters.values())
@@ -227,7 +230,7 @@ def _settings_of(name: str, text: str) -> dict[str, Any]:
 
 
 def _yaml(value: Any) -> str:
-    """A value as YAML on one line."""
+    """Returns a value as YAML on one line."""
     import yaml
 
     text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
@@ -240,7 +243,10 @@ def _annotation(parameter: inspect.Parameter) -> str:
 
 
 def entries(agents: Iterable[Any]) -> list[Any]:
-    """`agents` of run() as entries of a config: names, classes, maps, or pairs of one and its settings."""
+    """Returns `agents` of run() as entries of a config.
+
+    They are names, classes, maps, or pairs of one of these and its settings.
+    """
     listed: list[Any] = []
     for agent in agents:
         if isinstance(agent, (str, type)):

@@ -1,4 +1,4 @@
-"""Graphs and clusters from arrays, for those that exist nowhere as files."""
+"""Makes graphs and clusters from arrays, without files."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def graph_from_arrays(op_names: Sequence[str], edges: npt.ArrayLike, output_byte
                       kinds: Sequence[str] | None = None, flops: npt.ArrayLike | None = None,
                       bytes_accessed: npt.ArrayLike | None = None, parameter_bytes: npt.ArrayLike | None = None,
                       cost_ns: Mapping[str, npt.ArrayLike] | None = None, name: str = "graph") -> Graph:
-    """A graph in which every op makes one tensor, which all its readers get.
+    """Returns a graph in which every op makes one tensor, which all its readers get.
 
     op_names         [num_ops], unique
     edges            int [num_edges, 2]: producer, reader
     output_bytes     [num_ops] size of the tensor that an op makes [B]
-    kinds            [num_ops] as "aten.mm" (default: "op"); with flops and bytes they decide modelled costs
+    kinds            [num_ops] such as "aten.mm" (default: "op"); with flops and bytes they decide modelled costs
     flops            [num_ops] [FLOP], a multiply-add counting two
     bytes_accessed   [num_ops] [B]; default: bytes of inputs plus output
     parameter_bytes  [num_ops] of parameters that an op reads; one above 0 becomes a parameter in the op's group [B]
     cost_ns          device kind -> [num_ops] measured times [ns]
-    Throws InputError for a cycle, a double name or a negative number; ValueError for arrays of a wrong shape.
+    Throws InputError for a cycle, a duplicate name or a negative number; ValueError for arrays of a wrong shape.
     """
     count = len(op_names)
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
@@ -64,10 +64,10 @@ def cluster_from_arrays(device_names: Sequence[str], bandwidth: npt.ArrayLike, l
                         kinds: Sequence[str] | str = "device", memory: npt.ArrayLike | None = None,
                         device_kinds: Mapping[str, Mapping[str, Any]] | None = None,
                         name: str = "cluster") -> Cluster:
-    """A cluster in which every ordered pair of devices has a channel of its own.
+    """Returns a cluster in which every ordered pair of devices has its own channel.
 
     device_names  [num_devices]
-    bandwidth     [B/s]: a number for all pairs, or [num_devices, num_devices], 0 where there is no route
+    bandwidth     [B/s]: a number for all pairs, or [num_devices, num_devices], 0 without a route
     latency_ns    [ns]: likewise
     kinds         [num_devices] or one for all: names of `emplace list device-kinds`, or keys of device_kinds
     memory        [num_devices] [B]; None: no limit
@@ -105,7 +105,7 @@ def cluster_from_arrays(device_names: Sequence[str], bandwidth: npt.ArrayLike, l
 
 
 def known_kinds() -> set[str]:
-    """The device kinds of the menu."""
+    """Returns the device kinds of the menu."""
     folder = os.path.join(_compiled().configs_folder(), "device_kinds")
     kinds: set[str] = set()
     for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
@@ -115,7 +115,7 @@ def known_kinds() -> set[str]:
 
 
 def _column(name: str, values: npt.ArrayLike | None, count: int) -> npt.NDArray[np.float64]:
-    """[count] numbers; None: zeros."""
+    """Returns [count] numbers; zeros for None."""
     if values is None:
         return np.zeros(count)
     column = np.broadcast_to(np.asarray(values), (count,)) if np.ndim(values) == 0 else np.asarray(values)

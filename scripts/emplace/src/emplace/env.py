@@ -17,15 +17,16 @@ Formulations, for G groups and D devices:
   improvement  action: group * D + device, Discrete(G * D), moves a group; begins at a placement (`start`); an
                episode is truncated after `horizon` steps
 
-Rewards are of the cost of a placement, its step time / `env.scale`, the time on the best single device (else the proven bound). One
-that does not fit into memory costs 1 + missing bytes / the largest memory more. one_shot, sequential: minus the cost of
-the end; improvement: the cost before the move minus that after it, so that a return is what the episode gained.
+The cost of a placement is its step time / `env.scale`, which is the time on the best single device (else the proven
+bound). A placement that does not fit into memory costs an additional 1 + missing bytes / the largest memory. The reward
+of one_shot and sequential is minus the cost of the final placement. The reward of improvement is the cost before the
+move minus the cost after it, so the return is the total gain of the episode.
 
-Observations are dictionaries of float32 arrays: `features` [G, 2 D + 3] (what does not change, see features_of), `placement`
-[G, D] (one-hot; zeros: not placed yet) and, for sequential, `current` [G] (one-hot: the group to place).
+Observations are dictionaries of float32 arrays: `features` [G, 2 D + 3] (constant, see features_of), `placement` [G, D]
+(one-hot; zeros: not placed yet) and, for sequential, `current` [G] (one-hot: the group to place).
 
-infos: `action_mask` (which actions are allowed: [G, D], [D] or [G * D] bool), `step_time` [ns] and `feasible`
-(where a placement is whole), `placement` (uint8 [G]). A forbidden action is refused (ValueError).
+infos: `action_mask` (allowed actions: [G, D], [D] or [G * D] bool), `step_time` [ns] and `feasible` (for a complete
+placement), `placement` (uint8 [G]). A forbidden action is refused (ValueError).
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ Array = np.ndarray[Any, Any]
 
 
 def features_of(problem: Problem) -> Array:
-    """What does not change: float32 [G, 2 D + 3], all about 0 to 1.
+    """Returns the constant features: float32 [G, 2 D + 3], all about 0 to 1.
 
-    Columns: cost on each device as a share of the largest (0 where forbidden); 1 where allowed, for each device; log of
+    Columns: cost on each device as a share of the largest (0 if forbidden); 1 if allowed, for each device; log of
     resident bytes, and of the bytes that the group exchanges, as shares of the largest; position in topological order.
     """
     costs = np.where(problem.allowed, problem.group_costs, 0).astype(np.float64)
@@ -72,7 +73,7 @@ def _share(values: Array) -> Array:
 
 
 class _Batch:
-    """N environments as arrays; those that are asked for are reset, all are stepped at once."""
+    """N environments as arrays; reset() and step() act on a selection of them at once."""
 
     def __init__(self, problem: Problem, formulation: str, count: int, horizon: int, start: str | Sequence[int]) -> None:
         if formulation not in FORMULATIONS:
@@ -97,7 +98,7 @@ class _Batch:
         self.feasible = np.zeros(count, dtype=bool)
 
     def spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
-        """(observation space, action space) of one environment."""
+        """Returns (observation space, action space) of one environment."""
         def unit(*shape: int) -> spaces.Box:
             return spaces.Box(0.0, 1.0, shape, np.float32)
 
@@ -111,7 +112,7 @@ class _Batch:
         return spaces.Dict(parts), spaces.Discrete(self.groups * self.devices)
 
     def reset(self, which: Array) -> None:
-        """Begins new episodes where `which` [N] says so."""
+        """Begins new episodes in the environments selected by `which` [N]."""
         indices = np.flatnonzero(which)
         if not indices.size:
             return
@@ -146,7 +147,7 @@ class _Batch:
         return reward, terminated, truncated
 
     def observations(self) -> dict[str, Array]:
-        """[N, ...] of each part."""
+        """Returns [N, ...] of each part of the observations."""
         one_hot = (self.placement[:, :, None] == np.arange(self.devices)).astype(np.float32)
         parts = {"features": np.broadcast_to(self.features, (self.count, *self.features.shape)).copy(),
                  "placement": one_hot}
@@ -158,7 +159,7 @@ class _Batch:
         return parts
 
     def masks(self) -> Array:
-        """[N, G, D], [N, D] or [N, G * D] bool: allowed actions."""
+        """Returns [N, G, D], [N, D] or [N, G * D] bool: allowed actions."""
         allowed = self.problem.allowed
         if self.formulation == "one_shot":
             return np.broadcast_to(allowed, (self.count, *allowed.shape)).copy()
@@ -168,7 +169,7 @@ class _Batch:
         return np.broadcast_to(allowed.reshape(-1), (self.count, allowed.size)).copy()
 
     def infos(self) -> dict[str, Array]:
-        """[N, ...] of each information; step_time is 0 where the placement is not whole."""
+        """Returns [N, ...] of each information; step_time is 0 for an incomplete placement."""
         whole = (self.placement != UNPLACED).all(axis=1)
         return {"action_mask": self.masks(), "step_time": np.where(whole, self.step_time, 0),
                 "feasible": self.feasible & whole, "placement": self.placement.copy()}
@@ -204,7 +205,7 @@ class _Batch:
             scores = random.random(self.problem.allowed.shape)
             drawn: Array = np.where(self.problem.allowed, scores, -1.0).argmax(axis=1)
             return drawn
-        most = int(self.problem.allowed.sum(axis=0).argmax())  # the first device that takes the most groups
+        most = int(self.problem.allowed.sum(axis=0).argmax())  # the first of the devices that accept the most groups
         begin: Array = np.where(self.problem.allowed[:, most], most, self.problem.allowed.argmax(axis=1))
         return begin
 
@@ -232,7 +233,7 @@ class PlacementEnv(gymnasium.Env[dict[str, Array], Any]):
         return self._observation(), float(reward[0]), bool(terminated[0]), bool(truncated[0]), self._info()
 
     def action_masks(self) -> Array:
-        """As info["action_mask"]; where sb3-contrib's MaskablePPO looks for it."""
+        """Returns info["action_mask"]; sb3-contrib's MaskablePPO calls this method."""
         mask: Array = self._batch.masks()[0]
         return mask
 
@@ -246,9 +247,9 @@ class PlacementEnv(gymnasium.Env[dict[str, Array], Any]):
 class PlacementVectorEnv(VectorEnv[dict[str, Array], Any, Array]):
     """num_envs environments whose placements are simulated as one batch.
 
-    autoreset_mode: SAME_STEP (the observation behind an episode's end is the next one's first; infos have final_obs
-    and final_info), NEXT_STEP, or DISABLED (reset with options={"reset_mask": [num_envs] bool}).
-    seeds: reset(seed=[...]) seeds each by itself, reset(seed=s) with s, s + 1, ...
+    autoreset_mode: SAME_STEP (the observation after an episode's end is the first one of the next episode; infos have
+    final_obs and final_info), NEXT_STEP, or DISABLED (reset with options={"reset_mask": [num_envs] bool}).
+    seeds: reset(seed=[...]) seeds each environment by itself, reset(seed=s) with s, s + 1, ...
     """
 
     def __init__(self, problem: Problem, formulation: str = "sequential", num_envs: int = 64, *, horizon: int = 100,
@@ -305,9 +306,9 @@ class PlacementVectorEnv(VectorEnv[dict[str, Array], Any, Array]):
 
 def make_env(formulation: str = "sequential", *, problem: Problem | None = None, graph: Any = None, cluster: Any = None,
              horizon: int = 100, start: str | Sequence[int] = "random", **options: Any) -> PlacementEnv:
-    """The environment of gymnasium.make("emplace/Placement-v0", ...).
+    """Returns the environment of gymnasium.make("emplace/Placement-v0", ...).
 
-    problem, or graph and cluster (names, files, or objects) with further options of emplace.Problem, as coarsen
+    problem, or graph and cluster (names, files, or objects) with further options of emplace.Problem, such as coarsen
     """
     return PlacementEnv(_problem_of(problem, graph, cluster, options), formulation, horizon=horizon, start=start)
 
@@ -315,7 +316,7 @@ def make_env(formulation: str = "sequential", *, problem: Problem | None = None,
 def make_vector_env(formulation: str = "sequential", *, num_envs: int = 1, problem: Problem | None = None,
                     graph: Any = None, cluster: Any = None, horizon: int = 100, start: str | Sequence[int] = "random",
                     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP, **options: Any) -> PlacementVectorEnv:
-    """The environments of gymnasium.make_vec("emplace/Placement-v0", ...); keywords as make_env()."""
+    """Returns the environments of gymnasium.make_vec("emplace/Placement-v0", ...); keywords as make_env()."""
     return PlacementVectorEnv(_problem_of(problem, graph, cluster, options), formulation, num_envs, horizon=horizon,
                               start=start, autoreset_mode=autoreset_mode)
 

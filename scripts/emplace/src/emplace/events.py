@@ -13,15 +13,15 @@ from .searches import Progress
 
 
 class Events:
-    """Takes the Progress of searches; each has a folder of its own, by its label.
+    """Writes the Progress of searches; each search has its own folder, named by its label.
 
     step_time_ms   best so far, over evaluations: when it improves, and at the end
-    bound_ms       as the agent proves it, over evaluations
-    update/NAME    a learner's numbers, over its updates; none where it states none (NaN)
+    bound_ms       the bound that the agent proves, over evaluations
+    update/NAME    a learner's numbers, over its updates; skips undefined ones (NaN)
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """@throws ImportError without the package tensorboard"""
+        """Opens the folder. @throws ImportError without the package tensorboard"""
         try:
             events = importlib.import_module("tensorboard.compat.proto.event_pb2")
             summaries = importlib.import_module("tensorboard.compat.proto.summary_pb2")
@@ -48,7 +48,7 @@ class Events:
                 self._writers[progress.label].flush()
 
     def close(self) -> None:
-        """Ends all files."""
+        """Closes all files."""
         for writer in self._writers.values():
             writer.close()
 

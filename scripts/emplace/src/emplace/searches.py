@@ -1,4 +1,4 @@
-"""Searching from Python: in memory, and as `emplace run` does."""
+"""Searches from Python: in memory, and like `emplace run`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._emplace import Problem, Search
 
 NO_LIMIT = 2**63 - 1
-MOST_BYTES = 200  # of a file's name without its ending
+MOST_BYTES = 200  # of a file name without its ending
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Progress:
 
     label         of the search in results: "hill_climb.seed2"
     seed          of the search
-    steps         of the agent, that ended
-    evaluations   placements evaluated
+    steps         number of the agent's finished steps
+    evaluations   number of evaluated placements
     seconds       since the search began [s]
     step_time     of the best placement so far that fits [ns]; None: none fits yet
     bound         lower bound that the agent has proved [ns]; 0: none
-    num_updates   updates that a learner has made
-    update        the learner's numbers of the latest of them (loss, entropy, reward, ...); empty: none
+    num_updates   number of updates that a learner has made
+    update        the learner's numbers of its latest update (loss, entropy, reward, ...); empty: none
     status        "finished", "budget", "stopped" or "failed" after the end; empty while the search runs
     """
 
@@ -52,7 +52,7 @@ Callback = Callable[[Progress], Any]
 def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int = 0,
            evaluations: int | None = None, seconds: float | None = None, steps: int | None = None,
            callback: Callback | None = None, **settings: Any) -> Search:
-    """Lets one agent search in memory; without a limit for 10 s.
+    """Runs one agent in memory; without a limit for 10 s.
 
     agent: a name of agent_names(), a class (emplace.Agent), or a map {"name": ..., "preset": ..., setting: value};
     settings: the agent's own. callback: as in run(). Ctrl-C ends the search (KeyboardInterrupt).
@@ -73,26 +73,26 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
         seconds: float = 0, steps: int = 0, output: str | os.PathLike[str] | None = None, resume: bool = False,
         force: bool = False, jobs: int = 0, quiet: bool = True, callback: Callback | None = None,
         tensorboard: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """What `emplace run` does: every agent with every seed, metered, into a results file (HDF5).
+    """Runs every agent with every seed, metered, and writes a results file (HDF5), like `emplace run`.
 
-    problem:  its graph and cluster are written beside the results where they have no files, so that every
-              command that reads results finds them; None: config names them
+    problem:  if its graph or cluster has no file, it is written beside the results, so that every command that
+              reads results finds it; None: config names them
     agents:   names, classes (emplace.Agent), maps, or pairs (agent, settings)
     config:   further keys of a run config (`emplace run --help-config`)
-    seeds:    their number (3 is [0, 1, 2]), or a list; a config refuses a number alone
+    seeds:    their number (3 is [0, 1, 2]), or a list; a config does not accept a number
     evaluations, seconds, steps: limits for each agent and seed; 0: none. Without any: 30 s
     output:   results file; default: results/<graph>_<cluster>.h5
-    resume:   go on with what the results file holds
-    force:    write over it; a file that is there is refused without resume and force
-    jobs:     searches at a time; 0: one per core
+    resume:   continue the runs in the results file
+    force:    overwrite it; an existing file is refused without resume and force
+    jobs:     concurrent searches; 0: one per core
     quiet:    no progress on stderr
-    callback: called with a Progress between the steps of every search, and after its end; by several threads
-              one after another where jobs > 1. Its time counts. False as its answer stops that search, which
-              resume can continue; an exception of it stops all searches and is raised here
+    callback: called with a Progress between the steps of every search, and after its end; if jobs > 1, by several
+              threads, one at a time. Its time counts. If it returns False, that search stops, and resume can
+              continue it. If it throws, all searches stop, and the exception is raised here
     tensorboard: a folder for event files, one per search (needs the package tensorboard): step time and bound
               over evaluations, a learner's numbers over its updates
     Returns the table as `emplace run --json` prints it, with the key "results": the path of the results file.
-    Throws InputError; RunError if searches fail; KeyboardInterrupt after ctrl-C, when what was found is saved.
+    Throws InputError; RunError if searches fail; KeyboardInterrupt after ctrl-C, when the results are saved.
     """
     keys: dict[str, Any] = dict(config or {})
     if problem is not None:
@@ -128,7 +128,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
 
 
 def observer(callbacks: Iterable[Callback | None]) -> Callable[..., bool] | None:
-    """The callbacks as the compiled part calls them; None: there are none."""
+    """Returns the callbacks in the form that the compiled module calls; None: there are none."""
     called = [callback for callback in callbacks if callback is not None]
 
     def watch(label: str, seed: int, steps: int, evaluations: int, seconds: float, step_time: int | None, bound: int,
@@ -141,13 +141,13 @@ def observer(callbacks: Iterable[Callback | None]) -> Callable[..., bool] | None
 
 
 def default_output(graph: str, cluster: str) -> str:
-    """A file in results/. What a graph or a cluster is called becomes one part of the path, whatever it is."""
+    """Returns a file in results/. Any name of a graph or a cluster becomes one part of the path."""
     name = re.sub(r"[/\x00-\x1f\x7f]", "_", f"{graph}_{cluster}")
     return os.path.join("results", name.encode()[:MOST_BYTES].decode(errors="ignore") + ".h5")
 
 
 def _file_of(thing: Any, path: str) -> str:
-    """The file that a graph or cluster came from; one made in memory is written."""
+    """Returns the file of a graph or cluster; one made in memory is written."""
     if thing.path:
         return str(thing.path)
     thing.write(path)

@@ -126,7 +126,7 @@ def read_config(given: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
 
 
 def whole(value: Any, least: int, where: str) -> int:
-    """@throws InputError unless it is a whole number of at least `least`"""
+    """Returns a whole number. @throws InputError unless it is a whole number of at least `least`"""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         refuse(where, value, f"a whole number of at least {least}")
     return value
