@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Loads what `emplace export` wrote into its framework and checks that it does what it should.
+"""Loads an export of `emplace export` into its framework and checks it.
 
     emplace export r.h5 --to huggingface -o map.json
     python3 scripts/check_export.py map.json --graph configs/graphs/gpt2_mini_torch.json.gz
 
-The model is made again as the graph's `source` tells. No GPU is needed.
+The model is built again from the graph's `source`. No GPU is needed.
 
-A device_map (graph of PyTorch): names only modules and parameters of the model; covers everything
-in its state_dict exactly once; tied weights are on one device; and the forward pass and the loss
-run with it, inputs moved to a module's device when it is entered, as accelerate's hooks do. Fake
-tensors, which have a device but no elements, stand for GPUs: mixed devices fail as on real ones.
+Checks of a device_map (graph of PyTorch): it names only modules and parameters of the model, and covers everything
+in its state_dict exactly once. Tied weights are on one device. The forward pass and the loss run with it; inputs are
+moved to a module's device when the module is entered, like by accelerate's hooks. Fake tensors, which have a device but
+no elements, replace GPUs, so that mixed devices fail as on real ones.
 
-A map of ops (graph of TensorFlow): names every op of the graph, and each is in the model; every op
-has its device once the model is imported with it, co-location included. With --run the step is
-executed, one virtual CPU standing for each device, and TensorFlow's placer must have put every op
-where the map says.
+Checks of a map of ops (graph of TensorFlow): it names every op of the graph, and each op is in the model. Every op has
+its device after the model is imported with the map, co-location included. With --run the step is executed with one
+virtual CPU per device, and TensorFlow's placer must have put every op where the map says.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "emp
 
 from emplace.importers import graph_file  # noqa: E402
 
-MOST = 5  # names told in a message
+MOST = 5  # names listed in a message
 
 
 class ExportError(Exception):
-    """The export does not fit the model, or cannot be checked; the message says why."""
+    """The export does not fit the model, or cannot be checked; the message gives the reason."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,7 +122,7 @@ def covers(key: str, name: str) -> bool:
 
 
 def check_cover(device_map: Mapping[str, str | int], module: Any) -> None:
-    """As accelerate's check_device_map, and more: no overlap, no key that names nothing."""
+    """Checks like accelerate's check_device_map, and also that keys do not overlap and each key names something."""
     names = list(module.state_dict())
     known = {path for path, _ in module.named_modules()}
     known.update(name for name, _ in [*module.named_parameters(), *module.named_buffers()])
@@ -143,7 +142,7 @@ def dispatch(module: Any, device_map: Mapping[str, str | int]) -> tuple[dict[str
     """Puts parameters and buffers on their devices and hooks on the entries' modules.
 
     Returns the device of each parameter and buffer by name (tied ones by each of their names), and
-    the main device, where the model's inputs are and its outputs come to: the first but a CPU.
+    the main device, which has the model's inputs and outputs: the first that is not a CPU.
     """
     stand_in = {device: f"cuda:{device}" if isinstance(device, int) else device
                 for device in device_map.values()}
@@ -158,7 +157,7 @@ def dispatch(module: Any, device_map: Mapping[str, str | int]) -> tuple[dict[str
                 full = f"{path}.{name}" if path else name
                 key = next((key for key in device_map if covers(key, full)), None)
                 if key is None:
-                    continue  # not in the state_dict and in no entry: stays where it was made
+                    continue  # neither in the state_dict nor in an entry: it stays where it was made
                 where[full] = device = stand_in[device_map[key]]
                 first = made.setdefault(tensor, (full, move(tensor, device)))
                 if where[first[0]] != device:
@@ -234,7 +233,7 @@ def check_tensorflow(device_of: Mapping[str, str | int], document: Mapping[str, 
 
 
 def tensorflow_request(source: Mapping[str, Any], options: argparse.Namespace) -> Any:
-    """The arguments with which `emplace import --from tensorflow` makes the graph's step again."""
+    """Returns the arguments with which `emplace import --from tensorflow` makes the graph's step again."""
     from emplace.importers.tensorflow import request
 
     parser = argparse.ArgumentParser()
@@ -271,7 +270,7 @@ def import_with(definition: Any, device_of: Mapping[str, str | int]) -> Any:
 
 
 def same_device(one: str, other: str) -> bool:
-    """Whether `one` has all that `other` asks for (a string may leave out job and task)."""
+    """Returns whether `one` has all parts of `other` (a string may leave out job and task)."""
     return set(other.strip("/").split("/")) <= set(one.strip("/").split("/"))
 
 

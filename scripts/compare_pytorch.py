@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the speed of learning here and in PyTorch; prints a table per policy.
+"""Compares the speed of learning in emplace and in PyTorch; prints a table per policy.
 
     python3 scripts/compare_pytorch.py --program build/release/emplace_bench
                                               needs: pip install -r scripts/requirements-torch.txt
@@ -7,12 +7,12 @@
 seq2seq, one update: encode T groups, sample K placements step by step, loss = mean(advantage * log
 p) less an entropy bonus, backward, Adam step with clipped norm. placeto, one episode: T states one
 after another without gradients, then the loss of all of them, backward in batches, Adam step;
-without simulations. In PyTorch also with the graph of all steps kept.
+without simulations. In PyTorch it also runs with the graph of all steps kept.
 
-The program's benchmarks, one thread, give the shapes. PyTorch does the same with one and with two
-threads, and with --compile also compiled where that works. Both sides are warmed up, keep freed
-memory, and take turns, so that other load hits both; the table has the median of the rounds, the
-slowest and the fastest. Two threads need two cores that nothing else uses.
+The shapes come from the program's benchmarks, which use one thread. PyTorch does the same with one and with two
+threads, and with --compile also compiled if that works. Both sides are warmed up, keep freed memory, and take turns,
+so that other load affects both. The table has the median of the rounds, the slowest and the fastest. Two threads need
+two cores that nothing else uses.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ OURS = "emplace, 1 thread"
 
 
 def keep_freed_memory() -> None:
-    """framework/base/memory.cc, for the same chances."""
+    """Sets malloc like framework/base/memory.cc, so that both sides have the same conditions."""
     libc = ctypes.CDLL(None)
     for option, mebibytes in ((-3, 32), (-1, 1024), (-2, 16)):  # M_MMAP_, M_TRIM_THRESHOLD, TOP_PAD
         libc.mallopt(option, mebibytes << 20)
 
 
 def bench(program: str, name: str, seconds: float) -> dict:
-    """The program's result of one benchmark, or of all whose name begins with `name`."""
+    """Returns the program's result of one benchmark, or of all whose name begins with `name`."""
     command = [program, f"--benchmark_filter=^{name}", f"--benchmark_min_time={seconds}",
                "--benchmark_format=json"]
     result = subprocess.run(command, check=True, capture_output=True, text=True)

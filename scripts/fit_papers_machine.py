@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Fits the free figures of the papers' machines to their published steps; writes machines and page.
 
-What a paper leaves open about its machine are a few figures, each with a plausible range. They are
-chosen so that steps on the CPU and by the expert, as ratios to one GPU (to the CPU where one GPU is
-out of memory), are the published ones, in the least squares of their logarithms. Scotch and MinCut
-are held out; what the paper's own method reaches is a prediction. The memory of a GPU is chosen by
-itself, between the peaks that fit and those that must not. No chance is in any of it.
+A paper leaves a few figures of its machine open, each with a plausible range. They are chosen so that the ratios of
+steps on the CPU and by the expert to one GPU (to the CPU if one GPU is out of memory) match the published ratios, in
+least squares of the logarithms. Scotch and MinCut are held out. The result of the paper's own method is a prediction.
+The memory of a GPU is chosen separately, between the peaks that fit and those that must not. No random numbers are
+used.
 """
 
 from __future__ import annotations

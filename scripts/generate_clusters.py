@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw machines at random: GPUs of one kind or two, from PCI Express to NVLink, memory that binds or not."""
+"""Draws machines at random: GPUs of one kind or two, from PCI Express to NVLink, with ample or scarce memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw(cluster: str, seed: int, number: int) -> str:
     rng = random.Random(f"cluster {seed} {number}")
     count = rng.randint(2, 8)
     kinds = rng.choices(list(MEMORY_GIB), k=2 if rng.random() < 0.4 else 1)
-    share = rng.choice([1, 1, 1, 0.5, 0.25])  # of the memory that is left to a framework
+    share = rng.choice([1, 1, 1, 0.5, 0.25])  # of the memory that is available to a framework
     host_bandwidth = rng.choice([6, 12, 24])
     wiring = rng.choice(["one channel for all", "pairs", "a channel for each pair and direction"])
     bandwidth = rng.choice([6, 10, 12, 20, 24, 48, 150, 250])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generate the families of graphs for Placeto's generalisation experiment (NeurIPS 2019)."""
+"""Generates the families of graphs for Placeto's generalisation experiment (NeurIPS 2019)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def check_arguments(arguments: argparse.Namespace) -> tuple[list[Family], list[int]]:
-    """Returns the families and the numbers of the graphs that are asked for."""
+    """Returns the families and the numbers of the requested graphs."""
     if arguments.count < 2:
         raise UsageError(f"--count is {arguments.count}, expected at least 2: one graph to train "
                          f"on, one to ask about")
@@ -90,7 +90,7 @@ def check_arguments(arguments: argparse.Namespace) -> tuple[list[Family], list[i
 
 def drawn(arguments: argparse.Namespace, families: list[Family],
           indices: list[int]) -> list[tuple[Family, int, Architecture]]:
-    """The graphs asked for: (family, number, architecture)."""
+    """Yields the requested graphs: (family, number, architecture)."""
     return [(family, index, architecture) for family in families
             for index, architecture in enumerate(draw(family, arguments.seed, arguments.count))
             if index in indices]
@@ -102,7 +102,7 @@ def provenance(family: Family, seed: int, index: int) -> dict[str, Any]:
 
 
 def is_there(path: pathlib.Path, expected: dict[str, Any], force: bool) -> bool:
-    """True if `path` holds a valid graph with `expected` in its source; False if it is to be made.
+    """Returns whether `path` holds a valid graph with `expected` in its source; otherwise it must be made.
 
     Throws UsageError if it holds a graph of another draw and `force` is not given.
     """
@@ -113,7 +113,7 @@ def is_there(path: pathlib.Path, expected: dict[str, Any], force: bool) -> bool:
         valid = graph_file.check(document) == []
     except (OSError, EOFError, ValueError):
         valid = False
-    if not valid:  # cut off or damaged
+    if not valid:  # incomplete or damaged
         return False
     source = document.get("source", {})
     for key, value in expected.items():
@@ -132,7 +132,7 @@ def generate(arguments: argparse.Namespace, families: list[Family], indices: lis
         source = provenance(family, arguments.seed, index)
         state = "kept"
         if not is_there(path, {**source, **architecture}, arguments.force):
-            load_tensorflow()  # a missing package is said before folders are made
+            load_tensorflow()  # a missing package is reported before folders are made
             from families.export import graph_document
             path.parent.mkdir(parents=True, exist_ok=True)
             document = graph_document(family, architecture, f"{family.name}_{graph_name(index)}",
@@ -154,7 +154,7 @@ def show(arguments: argparse.Namespace, families: list[Family], indices: list[in
 
 
 def check(arguments: argparse.Namespace, families: list[Family], indices: list[int]) -> bool:
-    """Prints what differs; returns whether nothing does."""
+    """Prints the differences; returns whether there are none."""
     sums = files.sums_file(CONFIGS)
     wanted = [f"{family.name}/{graph_name(index)}.json.gz"
               for family in families for index in indices]

@@ -1,8 +1,8 @@
 """Families of graphs for the generalisation experiment of Placeto (NeurIPS 2019).
 
-A family is a kind of network whose members are drawn at random; an agent learns on some of them and
-is asked about the others. Marks: [V] looked up, [R] recalled, not checked against the text, [?] not
-sure, [ours] our choice.
+A family is a kind of network whose members are drawn at random. An agent learns on some of them and is tested on the
+others. Comments say which
+values are those of ENAS and which are our choice.
 
 `draw` and `split` are plain Python and depend on their arguments only, on every machine and version
 of Python; TensorFlow is needed for `Family.build` alone.
@@ -18,13 +18,13 @@ from typing import Any, Callable, Mapping
 from families import architectures
 from families.chance import Chance
 
-GRAPHS = 32  # [V] in each family
+GRAPHS = 32  # in each family
 Architecture = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """train: graphs to train on, of GRAPHS; groups: what coarsening brings each graph to."""
+    """train: graphs to train on, of GRAPHS; groups: number of groups of each graph after coarsening."""
 
     name: str
     sentence: str
@@ -43,15 +43,15 @@ class Family:
 FAMILIES = {family.name: family for family in (
     Family("cifar10", "image classifiers of random convolutional cells, drawn as in ENAS",
            architectures.draw_cifar10, "families.convolutional",
-           # [V] ENAS trains with momentum; it clips each gradient, which is left out [ours].
+           # ENAS trains with momentum; it also clips each gradient, which is left out here.
            {"optimizer": "momentum", "clip": None, "aggregation": "add_n"}, train=17, groups=128),
     Family("ptb", "language models of random recurrent cells, drawn as in ENAS",
            architectures.draw_ptb, "families.recurrent",
-           # [V] ENAS: gradient descent, global norm clipped to 0.25.
+           # ENAS: gradient descent, global norm clipped to 0.25.
            {"optimizer": "sgd", "clip": 0.25, "aggregation": "add_n"}, train=17, groups=128),
     Family("nmt", "LSTM translation with attention of varied depth, width and length",
            architectures.draw_nmt, "emplace.importers.tensorflow.models.nmt",
-           # As `emplace import --from tensorflow` trains it.
+           # Trained like by `emplace import --from tensorflow`.
            {"optimizer": "adam", "clip": 5.0, "aggregation": "add_n"}, train=5, groups=160))}
 
 
@@ -60,7 +60,7 @@ def graph_name(index: int) -> str:
 
 
 def draw(family: Family, seed: int, count: int = GRAPHS) -> list[dict[str, Any]]:
-    """[count] architectures, no two alike; the first ones do not depend on `count`."""
+    """Returns [count] architectures, all different; the first ones do not depend on `count`."""
     drawn: list[dict[str, Any]] = []
     for index in range(count):
         chance = Chance(f"{family.name}/{seed}/{index}")
@@ -72,10 +72,10 @@ def draw(family: Family, seed: int, count: int = GRAPHS) -> list[dict[str, Any]]
 
 
 def split(family: Family, seed: int, count: int = GRAPHS) -> tuple[list[str], list[str]]:
-    """(train, test): names of graphs, each sorted; together all `count` graphs.
+    """Returns (train, test): names of graphs, each sorted; together all `count` graphs.
 
-    17 of 32 train in cifar10 and ptb, 5 of 32 in nmt [?]; which ones is drawn [ours]. Fewer graphs
-    are shared out in proportion, with at least one on each side.
+    17 of 32 train in cifar10 and ptb, 5 of 32 in nmt (not certain); the graphs are drawn (our choice). Fewer graphs
+    are divided in proportion, with at least one on each side.
     """
     names = [graph_name(index) for index in range(count)]
     order = Chance(f"{family.name}/{seed}/split").shuffled(names)

@@ -1,15 +1,15 @@
-"""Drawing the networks of the families: plain Python, no TensorFlow.
+"""Draws the networks of the families: plain Python, no TensorFlow.
 
 Search spaces: Pham et al., "Efficient Neural Architecture Search via Parameter Sharing" (ENAS, ICML
-2018), and its public code; marks as in `families`. Draws are uniform [ours]: ENAS samples with a
-controller that it trains. An architecture is a dict of plain values: the builders take it, and the
-graph file keeps it under `source`. A cell is a text, one word a node, so that it can be read there:
+2018), and its public code. Draws are uniform (our choice): ENAS samples with a controller that it trains. An
+architecture is a dict of plain values: the builders take it, and the graph file keeps it under `source`. A cell is a
+text with one word per node, so that it can be read there:
 
     convolutional   "0:sep3+1:id 2:avg3+0:max3 ..."   node = op(input) + op(input)
     recurrent       "relu 0:tanh 0:id 2:sigmoid"       node = act(previous node), highway
 
-Inputs 0 and 1 of a convolutional cell are the outputs of the last cell but one and of the last
-cell; 2 is its own first node. Node 0 of a recurrent cell reads the word and the last state.
+Input 0 of a convolutional cell is the output of the last cell but one, input 1 that of the last cell; 2 is the
+cell's own first node. Node 0 of a recurrent cell reads the word and the last state.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any
 
 from families.chance import Chance
 
-# [V] ENAS, micro search space: its five ops. sep: separable convolution, applied twice.
+# ENAS, micro search space: its five ops. sep: separable convolution, applied twice.
 CONVOLUTIONAL_OPS = ("id", "sep3", "sep5", "avg3", "max3")
-CONVOLUTIONAL_NODES = 5  # [V] besides the two inputs
-# [V] ENAS, recurrent search space: its four activations.
+CONVOLUTIONAL_NODES = 5  # besides the two inputs
+# ENAS, recurrent search space: its four activations.
 ACTIVATIONS = ("tanh", "relu", "id", "sigmoid")
 
 ConvolutionalNode = tuple[int, str, int, str]
 
 
 def parse_convolutional(cell: str) -> list[ConvolutionalNode]:
-    """"0:sep3+1:id" -> [(0, "sep3", 1, "id")]."""
+    """Parses "0:sep3+1:id" to [(0, "sep3", 1, "id")]."""
     nodes = []
     for word in cell.split():
         (x, x_op), (y, y_op) = (half.split(":") for half in word.split("+"))
@@ -37,13 +37,13 @@ def parse_convolutional(cell: str) -> list[ConvolutionalNode]:
 
 
 def parse_recurrent(cell: str) -> list[tuple[int, str]]:
-    """"relu 0:tanh" -> [(-1, "relu"), (0, "tanh")]; -1: the word and the last state."""
+    """Parses "relu 0:tanh" to [(-1, "relu"), (0, "tanh")]; -1: the word and the last state."""
     words = [word.rpartition(":") for word in cell.split()]
     return [(int(before) if before else -1, activation) for before, _, activation in words]
 
 
 def loose_ends(nodes: int, used: set[int], inputs: int) -> list[int]:
-    """Values nobody in the cell reads, by number; they make its output."""
+    """Returns the values that nobody in the cell reads, by number; they make its output."""
     return [value for value in range(inputs + nodes) if value not in used]
 
 
@@ -57,8 +57,10 @@ def recurrent_ends(cell: list[tuple[int, str]]) -> list[int]:
 
 
 def _convolutional_cell(chance: Chance) -> str:
-    """Uniform over the cells with 3 to 7 separable convolutions of 10 ops [ours]: one of pools and
-    identities alone is no network that a search would keep."""
+    """Draws uniformly from the cells with 3 to 7 separable convolutions among 10 ops (our choice).
+
+    A search would not keep a network of pools and identities alone.
+    """
     while True:
         words = []
         for node in range(CONVOLUTIONAL_NODES):
@@ -71,9 +73,11 @@ def _convolutional_cell(chance: Chance) -> str:
 
 
 def draw_cifar10(chance: Chance) -> dict[str, Any]:
-    """Images 32x32x3, 10 classes. ENAS: 5 cells a stage, 36 filters, batch 144 [V]; fewer and wider
-    cells here [ours], so that a group is far less than a cell, work outweighs transfers and every
-    network still fits into the 11 GiB of one K80."""
+    """Draws an image classifier: images 32x32x3, 10 classes.
+
+    ENAS: 5 cells per stage, 36 filters, batch 144. Here the cells are fewer and wider (our choice), so that a group is
+    far less than a cell, work outweighs transfers and every network still fits into the 11 GiB of one K80.
+    """
     cells = chance.choice((1, 2, 3))
     return {"batch": chance.choice((64, 96, 128)),
             "filters": chance.choice(((64, 80, 96), (48, 64, 80), (36, 48, 64))[cells - 1]),
@@ -89,8 +93,10 @@ def _recurrent_cell(chance: Chance, nodes: int) -> str:
 
 
 def draw_ptb(chance: Chance) -> dict[str, Any]:
-    """Penn Treebank: 10,000 words [V]. ENAS: 12 nodes, one layer, 748 units, batch 64, 35 steps
-    [V]; depth, width, length and nodes vary here [ours]."""
+    """Draws a language model for Penn Treebank with 10,000 words.
+
+    ENAS: 12 nodes, one layer, 748 units, batch 64, 35 steps; depth, width, length and nodes vary here (our choice).
+    """
     layers = chance.choice((1, 2))
     sizes = {"batch": chance.choice((64, 96, 128)),
              "unroll": chance.choice((12, 15, 18)),
@@ -102,7 +108,10 @@ def draw_ptb(chance: Chance) -> dict[str, Any]:
 
 
 def draw_nmt(chance: Chance) -> dict[str, Any]:
-    """The options of emplace.importers.tensorflow.models.nmt. Ranges [ours]; short sequences keep the files small."""
+    """Draws the options of emplace.importers.tensorflow.models.nmt.
+
+    The ranges are our choice; short sequences keep the files small.
+    """
     layers = chance.choice((1, 2, 3, 4))
     return {"batch": chance.choice((64, 80, 96, 112, 128)),
             "unroll": chance.choice(range(8, 14) if layers > 2 else range(12, 23)),

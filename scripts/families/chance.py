@@ -9,14 +9,14 @@ T = TypeVar("T")
 
 
 class Chance:
-    """Built on `random.random()` only: the one sequence that Python promises never to change."""
+    """A generator based only on `random.random()`, the one sequence that Python promises never to change."""
 
     def __init__(self, seed: str) -> None:
         self._generator = random.Random()
         self._generator.seed(seed, version=2)
 
     def below(self, count: int) -> int:
-        """Uniform in 0 .. count - 1."""
+        """Returns a number that is uniform in 0 .. count - 1."""
         return int(self._generator.random() * count)
 
     def choice(self, values: Sequence[T]) -> T:

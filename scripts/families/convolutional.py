@@ -1,10 +1,9 @@
 """Image classifiers of ENAS's micro search space: the family cifar10.
 
-A 3x3 stem of 3 * filters channels [V]; three stages of `cells` normal cells, a reduction cell
-before the second and the third, which halves height and width and doubles the filters [V];
-rectifier, global average, softmax over 10 classes [V]. The last cell's output is projected once, in
-ENAS twice; no auxiliary heads, drop path, dropout and weight decay [ours]. [V]: the public code of
-ENAS.
+As in the public code of ENAS: a 3x3 stem of 3 * filters channels; three stages of `cells` normal cells, with a
+reduction cell before the second and the third, which halves height and width and doubles the filters; rectifier, global
+average, softmax over 10 classes. Our choices: the last cell's output is projected once (in ENAS twice), and there are
+no auxiliary heads, drop path, dropout and weight decay.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ IMAGE_SIZE, CLASSES, STAGES = 32, 10, 3
 
 
 def _separable(x: tf.Tensor, filters: int, kernel: int, stride: int) -> tf.Tensor:
-    """Twice (rectifier, separable convolution, batch normalisation); the first has the stride."""
+    """Applies twice (rectifier, separable convolution, batch normalisation); the first one has the stride."""
     for index, step in enumerate((stride, 1)):
         with tf1.variable_scope(f"sep{index}"):
             x = batch_norm(separable_conv(tf.nn.relu(x), filters, kernel, step))
@@ -34,7 +33,7 @@ def _project(x: tf.Tensor, scope: str, filters: int) -> tf.Tensor:
 
 
 def _halve(x: tf.Tensor, scope: str, filters: int) -> tf.Tensor:
-    """Factorised reduction: two shifted subsamplings, a 1x1 convolution each, side by side."""
+    """Applies a factorised reduction: two shifted subsamplings, each with a 1x1 convolution, side by side."""
     with tf1.variable_scope(scope):
         shifted = tf.pad(x, [[0, 0], [0, 1], [0, 1], [0, 0]])[:, 1:, 1:, :]
         paths = []
@@ -63,7 +62,7 @@ def _calibrate(p: tf.Tensor, x: tf.Tensor, filters: int) -> tf.Tensor:
 
 def _cell(p: tf.Tensor, x: tf.Tensor, cell: list[ConvolutionalNode], filters: int,
           stride: int) -> tf.Tensor:
-    """p, x: outputs of the last two cells. Loose ends are concatenated [V]."""
+    """Builds a cell. p, x: outputs of the last two cells. Loose ends are concatenated, as in ENAS."""
     values = [_calibrate(p, x, filters), _project(x, "begin", filters)]
     for index, (left, left_op, right, right_op) in enumerate(cell):
         with tf1.variable_scope(f"node{index}"):
@@ -80,7 +79,7 @@ def _cell(p: tf.Tensor, x: tf.Tensor, cell: list[ConvolutionalNode], filters: in
 
 
 def build(options: types.SimpleNamespace) -> tf.Tensor:
-    """Forward pass and loss; options as `architectures.draw_cifar10` draws them."""
+    """Builds forward pass and loss; options as `architectures.draw_cifar10` draws them."""
     normal, reduction = map(parse_convolutional, (options.normal, options.reduction))
     images, labels = image_inputs(options.batch, IMAGE_SIZE)
     with tf1.variable_scope("stem"):

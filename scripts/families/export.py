@@ -1,4 +1,4 @@
-"""A drawn architecture as a graph file: the training step, op by op, by the exporter's means."""
+"""A drawn architecture as a graph file: the training step, op by op, made by the TensorFlow importer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from families import Architecture, Family
 
 def graph_document(family: Family, architecture: Architecture, name: str,
                    provenance: dict[str, Any]) -> dict[str, Any]:
-    """The graph `name` as plain data; the same for the same arguments. Needs TensorFlow.
+    """Returns the graph `name` as plain data; the same for the same arguments. Needs TensorFlow.
 
-    provenance: stands under `source`, besides framework and architecture.
+    provenance: further entries of `source`, besides framework and architecture.
     Throws emplace.importers.ImportFailure if TensorFlow is missing.
     """
     tf = load_tensorflow()

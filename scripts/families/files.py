@@ -21,7 +21,7 @@ EVALUATIONS = 4000  # of each search of the table
 
 
 class FileError(ValueError):
-    """A file beside the graphs says something else than it should."""
+    """A file beside the graphs has unexpected content."""
 
 
 def graph_path(configs: pathlib.Path, family: Family, index: int) -> pathlib.Path:
@@ -33,20 +33,20 @@ def sums_file(configs: pathlib.Path) -> pathlib.Path:
 
 
 def checksums(configs: pathlib.Path) -> dict[str, str]:
-    """"cifar10/00.json.gz" -> SHA-256, of every graph of a family that is there."""
+    """Maps "cifar10/00.json.gz" to its SHA-256, for every existing graph of a family."""
     folder = configs / GRAPHS_FOLDER
     return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for name in FAMILIES for path in sorted((folder / name).glob("*.json.gz"))}
 
 
 def write_checksums(configs: pathlib.Path) -> None:
-    """As `sha256sum` writes and checks them."""
+    """Writes the checksums in the format of `sha256sum`."""
     lines = [f"{digest}  {name}\n" for name, digest in sorted(checksums(configs).items())]
     sums_file(configs).write_text("".join(lines))
 
 
 def read_checksums(path: pathlib.Path) -> dict[str, str]:
-    """Throws OSError if there is no file, FileError naming the line that is none of sha256sum's."""
+    """Reads checksums. Throws OSError if the file is missing, FileError naming a line not in sha256sum's format."""
     sums = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         digest, _, name = line.partition("  ")
@@ -58,7 +58,7 @@ def read_checksums(path: pathlib.Path) -> dict[str, str]:
 
 def differences(configs: pathlib.Path, expected: Mapping[str, str],
                 names: Iterable[str]) -> list[str]:
-    """What sets the graphs `names` apart from `expected` (empty: nothing), one sentence each."""
+    """Returns the differences of the graphs `names` from `expected`, one sentence each; empty: none."""
     found = checksums(configs)
     problems = []
     for name in names:
@@ -77,7 +77,7 @@ def coarsening(family: Family) -> str:
 
 
 def split_yaml(family: Family, seed: int, count: int) -> str:
-    """configs/families/NAME.yaml: which graphs to train on, which to ask about, and where."""
+    """Returns the text of configs/families/NAME.yaml: graphs for training, graphs for tests, and clusters."""
     lines = [f"# {family.sentence[0].upper()}{family.sentence[1:]}.\n"
              f"# For Placeto's generalisation experiment (NeurIPS 2019).\n"
              f"# Written by scripts/generate_families.py --seed {seed}. "
@@ -104,9 +104,9 @@ def write_split(configs: pathlib.Path, family: Family, seed: int, count: int) ->
 
 
 def measure(program: pathlib.Path, family: Family, path: pathlib.Path) -> dict[str, Any]:
-    """What the simulator says of a graph: groups, time [ms] on one GPU and the best one found.
+    """Returns the simulator's figures of a graph: groups, time [ms] on one GPU and the best one found.
 
-    Throws FileError with the program's message if it refuses.
+    Throws FileError with the program's message if it fails.
     """
     def emplace(*arguments: str) -> str:
         result = subprocess.run([program, *arguments], capture_output=True, text=True)
@@ -150,7 +150,7 @@ TABLE_HEAD = ("| graph | split | sizes | ops | groups | parameters | one GPU [ms
 
 
 def replace_table(text: str, rows: list[str]) -> str:
-    """The README `text` with other rows between the marks of its table."""
+    """Returns the README `text` with other rows between the marks of its table."""
     before, begin, rest = text.partition(TABLE_BEGIN)
     _, end, after = rest.partition(TABLE_END)
     if not begin or not end:

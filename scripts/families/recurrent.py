@@ -1,14 +1,14 @@
 """Language models of ENAS's recurrent search space: the family ptb.
 
-Node 0 of a cell reads the word x and the last state h; node l reads an earlier node j [V]:
+Node 0 of a cell reads the word x and the last state h; node l reads an earlier node j, as in ENAS:
 
     h_0 = h + t_0 (act_0(a_0) - h),          [a_0, b_0] = [x, h] W_0,   t = sigmoid(b)
     h_l = h_j + t_l (act_l(a_l) - h_j),      [a_l, b_l] = h_j W_l
 
-W_0 [2H, 2H], W_l [H, 2H]; the state is the mean of the loose ends [V]. Layers of the same cell with
-weights of their own are stacked [ours: ENAS has one]. A softmax of its own at every step, with
-weights of its own, as in emplace.importers.tensorflow.models.nmt [ours: ENAS has one for all steps, tied to the
-embedding]: a placer may part it from the cells. No dropout [ours].
+W_0 [2H, 2H], W_l [H, 2H]; the state is the mean of the loose ends. Our choices: layers of the same cell, each with its
+own weights, are stacked (ENAS has one). Every step has its own softmax with its own weights, as in
+emplace.importers.tensorflow.models.nmt, so that a placer may separate it from the cells (ENAS has one for all steps,
+tied to the embedding). Dropout is not used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Cell:
                             for node in range(len(self.nodes))]
 
     def __call__(self, x: Tensor, h: Tensor, step: int) -> Tensor:
-        """x, h [batch, hidden] -> the next state."""
+        """Maps x, h [batch, hidden] to the next state."""
         states: list[Tensor] = []
         for node, (before, activation) in enumerate(self.nodes):
             with tf1.name_scope(f"{self.scope}/t{step}/node{node}/"):
@@ -49,7 +49,7 @@ class _Cell:
 
 
 def build(options: types.SimpleNamespace) -> Tensor:
-    """Forward pass and loss; options as `architectures.draw_ptb` draws them."""
+    """Builds forward pass and loss; options as `architectures.draw_ptb` draws them."""
     batch, unroll, hidden = options.batch, options.unroll, options.hidden
     tokens = tf1.placeholder(tf.int32, [batch, unroll], "tokens")
     targets = tf.unstack(tf1.placeholder(tf.int32, [batch, unroll], "targets"), axis=1)

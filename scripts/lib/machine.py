@@ -1,4 +1,4 @@
-"""What was measured where: the line above every table of figures."""
+"""The description of the machine, for the line above every table of figures."""
 
 import datetime
 import os
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def machine():
-    """"2 cores of AMD EPYC, c++ (Debian) 12.2.0, commit 9c23bc9, 2026-11-22"."""
+    """Returns for example "2 cores of AMD EPYC, c++ (Debian) 12.2.0, commit 9c23bc9, 2026-11-22"."""
     names = re.findall(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     compiler = subprocess.run(["c++", "--version"], text=True, capture_output=True).stdout.splitlines()[0]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True, capture_output=True)

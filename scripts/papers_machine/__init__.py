@@ -1,4 +1,4 @@
-"""The machines of the papers: what is known of them, their free figures, the fit, the page.
+"""The machines of the papers: known facts, free figures, the fit, the page.
 
 - machine: machines, their free figures, their files in configs/.
 - cells: the rows of the papers' tables.

@@ -18,14 +18,14 @@ from papers_machine.machine import Machine, write_files
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """Our step: time [s], None where it does not fit the machine; the largest peak of a GPU [GiB]."""
+    """Our step: time [s], None if it does not fit the machine; the largest peak of a GPU [GiB]."""
 
     seconds: float | None
     peak: float
 
 
 class Bench:
-    """Runs baselines in a configs folder of its own, which has the machine's files with its figures.
+    """Runs baselines in its own configs folder, which has the machine's files with its figures.
 
     `close` removes the folder.
     """
@@ -46,7 +46,7 @@ class Bench:
         self._holder.cleanup()
 
     def steps(self, cell: Cell, names: Sequence[str], figures: Mapping[str, float]) -> dict[str, Step]:
-        """Our steps of baselines by name: raw ops, bound by the framework's own co-location alone."""
+        """Returns our steps of baselines by name: raw ops, constrained only by the framework's own co-location."""
         if self.machine.cpu:
             write_files(self.folder, self.configs, self.machine, figures)
         agents = sorted({cell.agent(name) for name in names})
@@ -66,14 +66,14 @@ class Bench:
 
 
 def step(record: Mapping) -> Step:
-    """The step in an agent's record of `emplace run --json`."""
+    """Returns the step in an agent's record of `emplace run --json`."""
     peaks = [peak for device, peak in record["peak_bytes"].items() if device.startswith("gpu")]
     time = record["step_time_ns"]["median"]
     return Step(None if time is None else time / 1e9, max(peaks) / 2.0 ** 30)
 
 
 def emplace(program: str, configs: pathlib.Path, *arguments: str) -> dict:
-    """The JSON that `emplace` prints; RuntimeError with its last words if it fails."""
+    """Returns the JSON that `emplace` prints; throws RuntimeError with its last words if it fails."""
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
                           env={**os.environ, "EMPLACE_CONFIGS": str(configs)})
     if done.returncode != 0:

@@ -18,7 +18,7 @@ HELD_OUT = ("scotch", "min_cut")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cell:
-    """A row: published steps [s], or OOM, of the baselines it has, and of the paper's own method."""
+    """A row: published steps [s], or OOM, of its baselines and of the paper's own method."""
 
     label: str
     graph: str
@@ -29,22 +29,25 @@ class Cell:
 
     @property
     def base(self) -> str:
-        """One GPU, or the CPU where one GPU is out of memory: what steps are compared with."""
+        """Returns the baseline that steps are compared with: one GPU, or the CPU if one GPU is out of memory."""
         on_cpu = self.published["single_gpu"] == OOM and "single_cpu" in self.published
         return "single_cpu" if on_cpu else "single_gpu"
 
     def agent(self, name: str) -> str:
-        """Who stands for a baseline here: where the published expert's step is one GPU's, one GPU."""
+        """Returns the agent that represents a baseline here.
+
+        If the published expert's step is that of one GPU, it is one GPU.
+        """
         same = name == "expert" and self.published["expert"] == self.published["single_gpu"] != OOM
         return "single_gpu" if same else name
 
     def ratio(self, step: float | str | None) -> float | None:
-        """A published step over that of `base`; None: one of them is no number."""
+        """Returns a published step over that of `base`; None if one of them is not a number."""
         base = self.published[self.base]
         return None if step in (None, OOM) or base == OOM else step / base
 
     def ratios(self) -> dict[str, float]:
-        """Published ratios by baseline, but for those that are 1 by their making."""
+        """Returns the published ratios by baseline, except those that are 1 by construction."""
         ratios = {name: self.ratio(step) for name, step in self.published.items()}
         return {name: ratio for name, ratio in ratios.items()
                 if ratio is not None and self.agent(name) != self.base}
@@ -54,7 +57,10 @@ class Cell:
 
 
 def read_cells(configs: pathlib.Path, machine: Machine) -> list[Cell]:
-    """The rows of the machine's paper that have an expert's step; GPU counts are those of the clusters."""
+    """Returns the rows of the machine's paper that have an expert's step.
+
+    GPU counts are those of the clusters.
+    """
     paper = yaml.safe_load((configs / "papers" / f"{machine.sweep}.yaml").read_text())
     agents = {column["name"]: column["agent"] for column in paper["table"]["columns"] if "agent" in column}
     rules = {row["graph"]: name for row in paper["overrides"] if (name := expert_rules(row))}
@@ -73,13 +79,13 @@ def read_cells(configs: pathlib.Path, machine: Machine) -> list[Cell]:
 
 
 def expert_rules(override: Mapping) -> str | None:
-    """The rules that a row of `overrides` gives the expert."""
+    """Returns the rules that a row of `overrides` gives the expert."""
     listed = (agent.get("rules") for agent in override.get("agents", ())
               if isinstance(agent, Mapping) and agent["name"] == "expert")
     return override.get("agents.expert.rules") or next(listed, None)
 
 
 def own_column(table: Mapping) -> str:
-    """The column of the paper's own method: the first of step times that no baseline has."""
+    """Returns the column of the paper's own method: the first column of step times that is not a baseline's."""
     return next(column["name"] for column in table["columns"]
                 if column.get("agent") not in (None, *BASELINES) and "value" not in column)

@@ -1,4 +1,4 @@
-"""The figures of a machine with which our steps are most like the published ones, as ratios."""
+"""Finds the figures of a machine at which our steps are closest to the published ones, as ratios."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ PRECISION = 1.2  # the least step of the search, as a factor
 
 
 def rounded(value: float) -> float:
-    """Three digits: what files say."""
+    """Rounds to three digits, as in files."""
     return float(f"{value:.3g}")
 
 
 def error(cell: Cell, name: str, steps: Mapping[str, Step]) -> float:
-    """Logarithm of our ratio to `base` over the published one."""
+    """Returns the logarithm of our ratio to `base` over the published one."""
     return math.log(steps[name].seconds / steps[cell.base].seconds / cell.ratios()[name])
 
 
 def pattern_search(loss: Callable[[dict[str, float]], float], figures: Sequence[Figure]) -> dict[str, float]:
-    """The point of least loss that changes of one figure at a time find, in logarithms, within bounds.
+    """Returns the point of least loss found by changes of one figure at a time, in logarithms, within bounds.
 
-    Begins in the middle of the ranges with a quarter of each as step. A round without gain takes the
-    root of all steps; the end is where they are below PRECISION.
+    The search begins in the middle of the ranges with a quarter of each as step. A round without gain takes the
+    root of all steps. The search ends when they are below PRECISION.
     """
     point = {f.name: rounded(math.sqrt(f.low * f.high)) for f in figures}
     steps = {f.name: (f.high / f.low) ** 0.25 for f in figures}
@@ -53,16 +53,16 @@ def pattern_search(loss: Callable[[dict[str, float]], float], figures: Sequence[
 
 
 def facts(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]]) -> list[tuple[float, bool]]:
-    """(peak of a GPU [GiB], whether the published step fits) of one GPU and the expert, by cell."""
+    """Returns (peak of a GPU [GiB], whether the published step fits) of one GPU and the expert, by cell."""
     return [(steps[cell][name].peak, cell.published[name] != OOM)
             for cell in cells for name in ("single_gpu", "expert")]
 
 
 def usable_memory(known: Sequence[tuple[float, bool]]) -> float:
-    """The memory [GiB] within MEMORY's range that contradicts the fewest facts: a middle, see below.
+    """Returns the memory [GiB] within MEMORY's range that contradicts the fewest facts.
 
-    Between two neighbouring peaks all memories are alike. Of the intervals with the fewest
-    contradictions the widest is taken, and of it the geometric middle.
+    All memories between two neighbouring peaks are equivalent. Of the intervals with the fewest contradictions the
+    widest is taken, and of it the geometric middle.
     """
     inside = sorted(peak for peak, _ in known if MEMORY.low < peak < MEMORY.high)
     edges = [MEMORY.low, *inside, MEMORY.high]
@@ -76,7 +76,7 @@ def contradictions(known: Sequence[tuple[float, bool]], memory: float) -> int:
 
 
 def fit(bench: Bench, cells: Sequence[Cell]) -> dict[str, float]:
-    """All figures of the bench's machine, memory among them; tells each trial on standard error."""
+    """Returns all figures of the bench's machine, including memory; reports each trial on standard error."""
     used = [cell for cell in cells if cell.fitted()]
 
     def loss(point: dict[str, float]) -> float:
@@ -92,7 +92,10 @@ def fit(bench: Bench, cells: Sequence[Cell]) -> dict[str, float]:
 
 def needed(bench: Bench, cell: Cell, name: str, figures: Mapping[str, float], key: str, low: float,
            high: float) -> float | None:
-    """The value of a figure between two, to 10 %, that alone would give the published ratio; None: none does."""
+    """Returns the value of a figure between two, to 10 %, that alone would give the published ratio.
+
+    Returns None if no value does.
+    """
     unlimited = {other: value for other, value in figures.items() if other != "memory"}
 
     def too_fast(value: float) -> bool:

@@ -13,7 +13,7 @@ import yaml
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A free figure of a machine; `low` and `high` bound what is plausible, `source` says why."""
+    """A free figure of a machine; `low` and `high` bound the plausible range, `source` gives the reason."""
 
     name: str
     unit: str
@@ -45,7 +45,7 @@ MEMORY = Figure("memory", "GiB", 6, 11, "of a GPU, for tensors",
 class Machine:
     """A paper's machine: its sweep in configs/papers/, its kinds of devices, its GPU counts.
 
-    `cpu` empty: the machine is published as a cluster of GPUs alone, and nothing of it is free.
+    `cpu` empty: the machine is published as a cluster of GPUs alone, and none of its figures is free.
     `before`: rules of the paper's expert that come before those of configs/agents/expert_NAME.yaml.
     """
 
@@ -61,10 +61,10 @@ class Machine:
         return f"{self.name}_{gpus}x{self.gpu}"
 
 
-# [ours] The expert placed the forward pass, and tf.gradients was called as it is by default, without
-# colocate_gradients_with_ops [V]; TensorFlow's placer then has the gradients on the first GPU [R].
-# Not so in ICLR 2018: TensorFlow's translation model of that year (github.com/tensorflow/nmt) asks for
-# it [V], and without it the expert's eight layers would need 17 GiB of a GPU.
+# Our reading: the expert placed the forward pass, and tf.gradients was called with its default, without
+# colocate_gradients_with_ops. TensorFlow's placer then has the gradients on the first GPU. ICLR 2018 is
+# different: TensorFlow's translation model of that year (github.com/tensorflow/nmt) requests co-location,
+# and without it the expert's eight layers would need 17 GiB of a GPU.
 GRADIENTS_ON_THE_FIRST = ({"match": "gradients/*", "device": "gpu"},)
 MACHINES = (
     Machine("tf_2016", "mirhoseini2017", "k80", "haswell_18c", (2, 4),
@@ -76,18 +76,18 @@ HEAD = "# Written by scripts/fit_papers_machine.py; configs/papers/machines.md t
 
 
 def flow(values: Mapping[str, object], indent: int = 0) -> str:
-    """A YAML map in braces; with an indent, in lines of at most 110 characters that begin there."""
+    """Returns a YAML map in braces; with an indent, in lines of at most 110 characters that begin there."""
     text = "{" + ", ".join(f"{name}: {value}" for name, value in values.items()) + "}"
     return f"\n{' ' * indent}".join(textwrap.wrap(text, 110 - indent)) if indent else text
 
 
 def read_kinds(configs: pathlib.Path, name: str) -> dict[str, dict]:
-    """The kinds of a file of the library."""
+    """Returns the kinds of a file of the library."""
     return yaml.safe_load((configs / "device_kinds" / f"{name}.yaml").read_text())["device_kinds"]
 
 
 def kinds_file(configs: pathlib.Path, machine: Machine, figures: Mapping[str, float]) -> str:
-    """The machine's kinds: those of the library with the time to issue, the CPU's with other shares."""
+    """Returns the machine's kinds: those of the library with the time to issue, the CPU's with other shares."""
     parts = [f"# The devices of {machine.sentence}, dispatched by one host.\n{HEAD}"
              f"# [ours] issue and the CPU's shares are fitted; the rest is {machine.gpu}.yaml and {machine.cpu}.yaml, "
              "with their marks.\ndevice_kinds:\n"]
@@ -104,7 +104,7 @@ def kinds_file(configs: pathlib.Path, machine: Machine, figures: Mapping[str, fl
 
 
 def cluster_file(machine: Machine, figures: Mapping[str, float], gpus: int) -> str:
-    """The cluster with so many GPUs; without a figure `memory` they have no limit."""
+    """Returns the cluster with so many GPUs; without a figure `memory` they have no limit."""
     channel = f"latency: {figures['latency']:.4g}us, bandwidth: {figures['bandwidth']:.4g}GB/s"
     memory = f", memory: {figures['memory'] * 1024:.0f}MiB" if "memory" in figures else ""
     devices = "".join(f'  - {{name: "gpu:{i}", kind: {machine.gpu}_{machine.name}{memory}}}\n' for i in range(gpus))
@@ -134,7 +134,7 @@ def write_files(folder: pathlib.Path, configs: pathlib.Path, machine: Machine, f
 
 
 def read_figures(configs: pathlib.Path, machine: Machine) -> dict[str, float]:
-    """The figures in the files that `write_files` wrote; none of a machine without free ones."""
+    """Returns the figures in the files that `write_files` wrote; none for a machine without free figures."""
     if not machine.cpu:
         return {}
 

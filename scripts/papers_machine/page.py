@@ -14,11 +14,11 @@ from papers_machine.fit import error, needed
 from papers_machine.machine import FIGURES, MEMORY, Machine
 
 NAMES = {"single_cpu": "CPU", "single_gpu": "one GPU", "expert": "expert", "scotch": "Scotch", "min_cut": "MinCut"}
-EXPLAINED = math.log(1.25)  # of a ratio's logarithm: beyond it an expert's step counts as unexplained
+EXPLAINED = math.log(1.25)  # of a ratio's logarithm: an expert's step beyond it counts as unexplained
 
 
 def figures_table(figures: Mapping[str, float]) -> list[str]:
-    """What was fitted, within which range, and why that."""
+    """Returns the table of the fitted figures, their ranges, and the reasons."""
     lines = ["| figure | fitted | range | meaning | range's source |", "|---|---|---|---|---|"]
     for figure in (*FIGURES, MEMORY):
         value = figures[figure.name]
@@ -31,7 +31,7 @@ def figures_table(figures: Mapping[str, float]) -> list[str]:
 
 def steps_table(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]], learned: Mapping[str, float | str],
                 fitted: bool) -> list[str]:
-    """Published and our steps by cell; ratios are to one GPU, or to the CPU where that is out of memory."""
+    """Returns published and our steps by cell; ratios are to one GPU, or to the CPU if that is out of memory."""
     lines = ["| row | step | is | published [s] | ours [s] | published ratio | our ratio | ours / published |",
              "|---|---|---|---|---|---|---|---|"]
     for cell in cells:
@@ -51,7 +51,7 @@ def steps_table(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]],
 
 
 def usage(cell: Cell, name: str, peak: float, fitted: bool) -> str:
-    """What a baseline's published step is used for."""
+    """Returns the use of a baseline's published step."""
     if OOM in (cell.published[name], cell.published[cell.base]):
         return f"memory: a GPU's peak is {peak:.2f} GiB"
     if name not in cell.ratios():
@@ -64,7 +64,7 @@ def number(value: float | str | None) -> str:
 
 
 def quality(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]], names: Sequence[str]) -> str:
-    """How far off ratios are, as a factor, and how many lie on the published side of 1."""
+    """Returns the error of the ratios, as a factor, and the number of those on the published side of 1."""
     pairs = [(cell, name) for cell in cells for name in cell.ratios()
              if name in names and steps[cell][name].seconds is not None and steps[cell][cell.base].seconds is not None]
     if not pairs:
@@ -78,7 +78,7 @@ def quality(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]], nam
 
 def unexplained(bench: Bench, cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]],
                 figures: Mapping[str, float]) -> list[str]:
-    """What each expert's step that is far off would need: a figure that alone gives its ratio."""
+    """Returns for each expert's step with a large error the figure that alone would give its ratio."""
     lines = []
     for cell in cells:
         if "expert" in cell.ratios() and steps[cell]["expert"].seconds is not None \
@@ -93,7 +93,7 @@ def unexplained(bench: Bench, cells: Sequence[Cell], steps: Mapping[Cell, Mappin
 
 
 def memory_lines(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]]) -> list[str]:
-    """What fits here and not in the paper, and the other way round, of one GPU and the experts."""
+    """Returns the contradictions about memory, in both directions, for one GPU and the experts."""
     lines = []
     for cell in cells:
         for name in ("single_gpu", "expert"):
@@ -108,7 +108,7 @@ def memory_lines(cells: Sequence[Cell], steps: Mapping[Cell, Mapping[str, Step]]
 
 def learned_steps(program: str, configs: pathlib.Path, results: pathlib.Path,
                   machine: Machine) -> dict[str, float | str]:
-    """Our steps of the paper's method by row, of a sweep in `results` that ran on this machine."""
+    """Returns our steps of the paper's method by row, from a sweep in `results` that ran on this machine."""
     folder = results / machine.sweep
     if not (folder / "sweep.yaml").exists():
         return {}
@@ -124,7 +124,7 @@ def learned_steps(program: str, configs: pathlib.Path, results: pathlib.Path,
 
 def section(bench: Bench, cells: Sequence[Cell], figures: Mapping[str, float],
             learned: Mapping[str, float | str]) -> str:
-    """What stands between a machine's marks."""
+    """Returns the text between a machine's marks."""
     steps = {cell: bench.steps(cell, list(cell.published), figures) for cell in cells}
     fitted = bool(bench.machine.cpu)
     lines = [*figures_table(figures), ""] if fitted else []
@@ -141,7 +141,7 @@ def section(bench: Bench, cells: Sequence[Cell], figures: Mapping[str, float],
 
 
 def replace_section(page: str, name: str, text: str) -> str:
-    """The page with `text` between the marks of `name`. ValueError without both marks."""
+    """Returns the page with `text` between the marks of `name`. Throws ValueError without both marks."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     if page.count(begin) != 1 or page.count(end) != 1:
         raise ValueError(f"the page has no marks {begin.strip()} and {end.strip()}")

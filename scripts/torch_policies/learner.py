@@ -1,4 +1,4 @@
-"""Learns one policy again and again; measures how fast."""
+"""Updates one policy repeatedly and measures the speed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENTROPY_WEIGHT = 0.01
 
 
 class Learner:
-    """Updates of a policy. `count` is what one update counts for in a speed."""
+    """Updates of a policy. `count` is the number of units that one update adds to the speed."""
 
     def __init__(self, policy: nn.Module, count: int, threads: int):
         self.policy, self.count, self.threads = policy, count, threads
@@ -27,7 +27,7 @@ class Learner:
         self.optimizer.step()
 
     def speed(self, seconds: float) -> float:
-        """Per second over at least so many seconds."""
+        """Returns units per second, measured over at least so many seconds."""
         torch.set_num_threads(self.threads)
         begin, updates = time.perf_counter(), 0
         while updates == 0 or time.perf_counter() - begin < seconds:

@@ -1,7 +1,7 @@
 """agents/placeto in PyTorch: the same network and the same update from one episode.
 
-States of a batch go through together, groups first: [T, S, width]; messages are one product with a
-dense matrix of neighbours, faster than a sparse one at this size. Features are drawn beforehand.
+States of a batch go through together, groups first: [T, S, width]. Messages are one product with a
+dense matrix of neighbours, which is faster than a sparse one at this size. Features are drawn beforehand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COLUMNS = ("T", "D", "F", "rounds")
 
 
 def parents_of(groups: int) -> Tensor:
-    """[T, T] 1 where the column's group feeds the row's: LinkedChains of placeto_bench.cc."""
+    """Returns [T, T], 1 if the column's group feeds the row's: LinkedChains of placeto_bench.cc."""
     parents = torch.zeros(groups, groups)
     for v in range(groups):
         if v >= 4:
@@ -32,7 +32,7 @@ def mean_of(members: Tensor) -> Tensor:
 
 
 def layers(*widths: int, relu: bool = False) -> nn.Sequential:
-    """ReLU between linear layers, and after the last if `relu`."""
+    """Returns linear layers with ReLU between them, and after the last if `relu`."""
     made = []
     for before, after in zip(widths, widths[1:]):
         made += [nn.Linear(before, after), nn.ReLU(inplace=True)]
@@ -72,7 +72,7 @@ class Policy(nn.Module):
         return state
 
     def forward(self, features: Tensor, current: Tensor, stay: Tensor) -> Tensor:
-        """features [T, S, F], current [S], stay [S, D] -> log-probabilities [S, D]."""
+        """Maps features [T, S, F], current [S], stay [S, D] to log-probabilities [S, D]."""
         start = self.embed(features)
         states = torch.cat([self.messages(0, start), self.messages(1, start)], dim=2)
         parts = []
@@ -86,8 +86,8 @@ class Policy(nn.Module):
 
 
 class PlacetoLearner(Learner):
-    """With batch 0 one graph of the steps as they were drawn; else steps are drawn without
-    gradients, then differentiated in batches of so many states."""
+    """With batch 0, one graph of the drawn steps is kept; else steps are drawn without gradients, then differentiated
+    in batches of so many states."""
 
     def __init__(self, shape: dict[str, int], threads: int, compiled: bool, batch: int):
         torch.manual_seed(1)

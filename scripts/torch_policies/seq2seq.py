@@ -1,4 +1,4 @@
-"""agents/seq2seq in PyTorch, without the additions to the paper that the agent has."""
+"""agents/seq2seq in PyTorch, without the agent's additions to the paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Policy(nn.Module):
         return torch.log_softmax(self.output(hidden), dim=1), hidden, cell
 
     def forward(self, samples: int) -> tuple[Tensor, Tensor]:
-        """Log-probabilities of `samples` placements, and their entropies: [samples] each."""
+        """Returns log-probabilities of `samples` placements, and their entropies: [samples] each."""
         states, (hidden, cell) = self.encoder(
             torch.cat([self.kinds @ self.type_vectors, self.features], dim=1))
         keys = self.keys(states)
