@@ -1,8 +1,7 @@
 """Families of graphs for the generalisation experiment of Placeto (NeurIPS 2019).
 
 A family is a kind of network whose members are drawn at random. An agent learns on some of them and is tested on the
-others. Comments say which
-values are those of ENAS and which are our choice.
+others. Comments say which values are those of ENAS and which are our choice.
 
 `draw` and `split` are plain Python and depend on their arguments only, on every machine and version
 of Python; TensorFlow is needed for `Family.build` alone.
