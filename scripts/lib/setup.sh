@@ -21,7 +21,7 @@ default_jobs() {
   [ "$memory" -lt "$cores" ] && echo "$memory" || echo "$cores"
 }
 
-# package_lines [LIST]...: "name  what it is for" of packages.txt and other lists beside it; "?name" may be missing.
+# package_lines [LIST]...: prints "name  purpose" of packages.txt and other lists beside it; "?name" may be missing.
 package_lines() {
   (cd "$root/scripts/lib" && sed -e '/^#/d' -e '/^$/d' packages.txt "$@")
 }
@@ -30,7 +30,7 @@ is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# What to do by hand, with what each missing package gives.
+# Prints the steps to do by hand, with the purpose of each missing package.
 explain_missing() {
   local name
   {
@@ -47,7 +47,8 @@ explain_missing() {
   exit 2
 }
 
-# apt_install PACKAGE...: installs, where needed with a fresh package list; says what is missing and returns 1 if it cannot.
+# apt_install PACKAGE...: installs, if needed with a fresh package list; if it cannot, reports the missing packages and
+# returns 1.
 apt_install() {
   local sudo=""
   if ! command -v apt-get >/dev/null; then
@@ -73,8 +74,8 @@ apt_install() {
   $sudo apt-get install -y --no-install-recommends "$@"
 }
 
-# install_packages [LIST]...: installs what is missing from packages.txt and these lists beside it; exit code 2 where
-# that cannot be done.
+# install_packages [LIST]...: installs the missing packages of packages.txt and these lists beside it; exit code 2
+# if that fails.
 install_packages() {
   local name problem="" missing=() optional=() lists=("$@")
   if ! command -v dpkg-query >/dev/null; then
