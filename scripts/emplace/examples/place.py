@@ -1,10 +1,11 @@
-"""`emplace place` for each of its targets: from a model to a map, and to what the target reads.
+"""Runs `emplace place` for each of its targets: from a model to a map, and to the target's own files.
 
     python3 place.py                     # all targets, into the folder "placed"
-    python3 place.py transformers        # this one
+    python3 place.py transformers        # only this one
     python3 place.py --folder FOLDER --seconds 10 onnxruntime llama.cpp
 
-Needs the package with `place` (pip install 'scripts/emplace[place]'); onnxruntime tries its own out where it is installed.
+It needs the package with `place` (pip install 'scripts/emplace[place]'). If onnxruntime is installed, it tries out its
+files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ TRAINING = ["--seq", "256", "--dtype", "bf16", "--optimizer", "adamw"]
 
 
 def two_gpus(path: str, gib: float) -> str:
-    """A cluster file: two A100 on PCI Express with so much memory each, where the models above do not fit into one."""
+    """Writes a cluster file: two A100 on PCI Express with so much memory each.
+
+    The models above do not fit into one of them.
+    """
     emplace.Cluster("2xa100_pcie").write(path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -35,7 +39,7 @@ def two_gpus(path: str, gib: float) -> str:
 
 
 def small_onnx(path: str) -> str:
-    """A network of two towers, made by hand: most users have a file of their own."""
+    """Writes a small network of two towers; most users have their own file."""
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -59,7 +63,7 @@ def small_onnx(path: str) -> str:
 
 
 def commands(folder: str) -> dict[str, list[str]]:
-    """What is placed for each target, on which cluster."""
+    """Returns the command for each target, with its model and cluster."""
     tight, roomy = two_gpus(f"{folder}/two_gpus.yaml", 1.5), "2xa100_pcie"
     return {
         "transformers": [LLAMA, *INFERENCE, "--cluster", tight],

@@ -1,10 +1,10 @@
-"""PPO in PyTorch on emplace's improvement environment: moves one group at a time, and gets better at it in a minute.
+"""PPO in PyTorch on emplace's improvement environment: moves one group at a time, and improves within a minute.
 
     pip install 'emplace-placement[env]' torch
     python ppo.py --graph inception_v3 --cluster 2xk80 --seconds 60
 
 Proximal policy optimisation (Schulman et al., 2017) with generalised advantages. The network scores every pair
-(group, device) from the group's features and where it and the devices stand.
+(group, device) from the group's features and the current placement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLIP, GAMMA, LAMBDA, EPOCHS, ENTROPY = 0.2, 0.98, 0.95, 4, 0.003
 
 
 class ActorCritic(nn.Module):
-    """Observations -> logits [N, num_groups * num_devices] of moves, values [N]."""
+    """Maps observations to logits [N, num_groups * num_devices] of moves and values [N]."""
 
     def __init__(self, num_features: int, num_devices: int, width: int = 64) -> None:
         super().__init__()
@@ -41,8 +41,8 @@ def learn(problem: emplace.Problem, seconds: float, num_envs: int = 32, horizon:
           updates: int = 10**9, quiet: bool = False) -> tuple[float, float, float]:
     """Returns (gain of the first episodes, gain of the last, best step time [ns]).
 
-    A gain is the mean return: by how many times the cost on the best single device an episode improves a random
-    placement.
+    A gain is the mean return: the improvement of a random placement by an episode, in units of the cost on the best
+    single device.
     """
     torch.manual_seed(seed)
     envs = emplace.env.PlacementVectorEnv(problem, "improvement", num_envs, horizon=horizon)
@@ -53,7 +53,7 @@ def learn(problem: emplace.Problem, seconds: float, num_envs: int = 32, horizon:
     gains, best, begin = [], float("inf"), time.monotonic()
     while (time.monotonic() - begin < seconds and len(gains) < updates) or len(gains) < 2:
         placements, masks, actions, chances, values, rewards = [], [], [], [], [], []
-        for _ in range(horizon):                                               # one whole episode of each
+        for _ in range(horizon):                                               # one whole episode of each environment
             placement, mask = torch.from_numpy(observed["placement"]), torch.from_numpy(infos["action_mask"])
             with torch.no_grad():
                 logits, value = model(features, placement)

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's PPO on emplace's sequential environment, op group by op group.
+"""Stable-Baselines3's PPO on emplace's sequential environment, group by group.
 
     pip install 'emplace-placement[env]' stable-baselines3
     python stable_baselines.py --graph inception_v3 --cluster 2xk80 --steps 20000
@@ -18,7 +18,10 @@ from stable_baselines3.common.logger import Logger
 
 
 class OnlyAllowed(gymnasium.ActionWrapper):
-    """A forbidden device becomes the first that is allowed: plain PPO knows no masks (sb3-contrib's MaskablePPO does)."""
+    """Replaces a forbidden device by the first allowed one.
+
+    Plain PPO does not support masks (sb3-contrib's MaskablePPO does).
+    """
 
     def action(self, action: int) -> int:
         mask = self.unwrapped.action_masks()
