@@ -398,11 +398,11 @@ void BranchAndBoundAgent::VisitState(StateVisitor& v) {
   }
   v.Devices(best_);
   const auto score = [&v](emplace::Score& of) {
-    v.Count("a deficit", of.deficit);
-    v.Count("a step time", of.step_time);
+    v.Amount("a deficit", of.deficit);
+    v.Amount("a step time", of.step_time);
   };
   score(best_score_);
-  v.Count("a bound", bound_);
+  v.Amount("a bound", bound_);
   for (std::vector<Node>* nodes : {&open_, &dive_}) {
     v.List("a number of nodes", *nodes, [&](Node& node) {
       score(node.bound);

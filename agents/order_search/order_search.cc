@@ -198,8 +198,8 @@ void OrderSearchAgent::VisitState(StateVisitor& v) {
   const int num_ops = problem_->graph().num_ops();
   for (Pair* const pair : {&current_, &best_}) {
     v.Devices(pair->placement);
-    v.Count("missing bytes", pair->score.deficit);
-    v.Count("a step time", pair->score.step_time);
+    v.Amount("missing bytes", pair->score.deficit);
+    v.Amount("a step time", pair->score.step_time);
     bool has_order = !pair->order.empty();
     v.Flag(has_order);
     pair->order.resize(has_order ? num_ops : 0);

@@ -97,7 +97,7 @@ void PeriodMipAgent::VisitState(StateVisitor& v) {
   v.Begin("period_mip", *problem_);
   v.Int("a number of steps", warm_steps_, 0, config_.warm_steps);
   v.Flag(finished_);
-  v.Count("a bound", bound_);
+  v.Amount("a bound", bound_);
   warm_.VisitState(v);
 }
 

@@ -23,6 +23,8 @@ constexpr std::string_view kAgentMagic = "emplace-agent-state";
 constexpr std::string_view kTrainerMagic = "emplace-trainer-state";
 constexpr std::string_view kPolicyMagic = "emplace-policy";
 constexpr int kVersion = 1;  // of all three
+constexpr std::int64_t kMostThings = std::int64_t{1}
+                                     << 60;  // so that counting further overflows nothing
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -142,6 +144,11 @@ void StateVisitor::Int(std::string_view what, int& value, int low, int high) {
 }
 
 void StateVisitor::Count(std::string_view what, std::int64_t& value) {
+  Amount(what, value);
+  if (reading() && value > kMostThings) Fail(fmt::format("expected {}, got {}", what, value));
+}
+
+void StateVisitor::Amount(std::string_view what, std::int64_t& value) {
   Int(what, value);
   if (reading() && value < 0) Fail(fmt::format("expected {}, got {}", what, value));
 }

@@ -56,9 +56,11 @@ class StateVisitor {
   void Int(std::string_view what, std::int64_t& value);
   /// @throws InputError also outside [low, high]
   void Int(std::string_view what, int& value, int low, int high);
-  /// Visits a count, which is not negative; as an int it is at most 2^30.
+  /// Visits a count: not negative and at most 2^60; as an int at most 2^30.
   void Count(std::string_view what, std::int64_t& value);
   void Count(std::string_view what, int& value);
+  /// Visits a time [ns] or a number of bytes, which is not negative.
+  void Amount(std::string_view what, std::int64_t& value);
   void Flag(bool& value);
   void Double(std::string_view what, double& value);
   void Generator(Rng& rng);

@@ -109,8 +109,8 @@ void ImprovementAgent::VisitState(StateVisitor& v) {
 
 void VisitScored(StateVisitor& v, ScoredPlacement& scored) {
   v.Devices(scored.placement);
-  v.Count("missing bytes", scored.score.deficit);
-  v.Count("a step time", scored.score.step_time);
+  v.Amount("missing bytes", scored.score.deficit);
+  v.Amount("a step time", scored.score.step_time);
 }
 
 }  // namespace emplace

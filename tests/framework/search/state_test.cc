@@ -157,7 +157,7 @@ TEST_CASE("state: lists, sets and values that may be missing") {
     return StateRefusal(text, [&](StateVisitor& v) { read.VisitState(v); });
   };
   CHECK(refusal("4") == "agent state: expected a number of items from 1 to 3, got 4");
-  CHECK(refusal("1 5 9000000000000000000 1") == "agent state: expected a number, it ends there");
+  CHECK(refusal("1 5 1000000000000000000 1") == "agent state: expected a number, it ends there");
 }
 
 TEST_CASE("state: a matrix of another shape, or none, is refused") {
@@ -198,11 +198,19 @@ TEST_CASE("state: integers, counts and flags are refused beyond their range") {
   const auto count = [&](const std::string& text) {
     return StateRefusal(text, [&](StateVisitor& v) { v.Count("a number", wide); });
   };
-  CHECK(count("9223372036854775807") == "(nothing was thrown)");
-  CHECK(wide == std::numeric_limits<std::int64_t>::max());
+  CHECK(count("1152921504606846976") == "(nothing was thrown)");
+  CHECK(wide == std::int64_t{1} << 60);
+  CHECK(count("1152921504606846977") == "agent state: expected a number, got 1152921504606846977");
   CHECK(count("0") == "(nothing was thrown)");
   CHECK(wide == 0);
   CHECK(count("-1") == "agent state: expected a number, got -1");
+
+  const auto amount = [&](const std::string& text) {
+    return StateRefusal(text, [&](StateVisitor& v) { v.Amount("a time", wide); });
+  };
+  CHECK(amount("9223372036854775807") == "(nothing was thrown)");
+  CHECK(wide == std::numeric_limits<std::int64_t>::max());
+  CHECK(amount("-1") == "agent state: expected a time, got -1");
 
   const auto counter = [&](const std::string& text) {
     return StateRefusal(text, [&](StateVisitor& v) { v.Count("a number", read); });
