@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "framework/cost/cost_table.h"
 #include "framework/graph/graph_io.h"
 #include "profilers/cpu/cpu_backend.h"
 #include "profilers/measure/profile.h"
@@ -123,9 +122,9 @@ struct MeasuredMachine {
   /// Removes from the costs that the machine drifted, which is up to whatever else it does:
   /// commands that read them would warn.
   void ForgetDrift() const {
-    auto costs = nlohmann::json::parse(ReadText(folder / "costs.json"));
-    costs["properties"].erase(kDriftProperty);
-    WriteText(folder / "costs.json", costs.dump());
+    CostTable costs = ReadCostTable(folder / "costs.json");
+    costs.properties.erase(kDriftProperty);
+    WriteText(folder / "costs.json", FormatCostTable(costs));
   }
 
   /// The CPU devices of this machine that tests use.
