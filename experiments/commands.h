@@ -23,5 +23,7 @@ void AddExportCommand(Command program);
 void AddValidateCommand(Command program);
 void AddCertifyCommand(Command program);
 void AddStressCommand(Command program);
+void AddCompletionCommand(Command program);
+void AddManualCommand(Command program);
 
 }  // namespace emplace

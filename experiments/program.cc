@@ -63,6 +63,8 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddVerifyCommand(program);
   AddExportCommand(program);
   AddValidateCommand(program);
+  AddCompletionCommand(program);
+  AddManualCommand(program);
   program.Footer(
       "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
       "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs),\n"

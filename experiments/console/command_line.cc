@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -96,6 +97,26 @@ std::string FitHelp(const std::string& help) {
     message = fmt::format("a command is missing; choices: {}", fmt::join(CommandNames(*at), ", "));
   }
   ThrowWrongCommandLine(*at, message);
+}
+
+CommandHelp HelpOf(const CLI::App& app) {
+  CommandHelp help{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
+    ArgumentHelp argument{{}, "", option->get_description(), option->get_positional()};
+    if (argument.is_positional) {
+      argument.names = {option->get_name()};
+    } else {
+      for (const std::string& name : option->get_lnames()) argument.names.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) argument.names.push_back("-" + name);
+    }
+    if (option->get_expected_max() > 0) argument.value = option->get_type_name();
+    help.arguments.push_back(std::move(argument));
+  }
+  std::ranges::stable_partition(help.arguments, std::logical_not(), &ArgumentHelp::is_positional);
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    help.commands.push_back(HelpOf(*command));
+  }
+  return help;
 }
 
 // Refuses a value that `accepts` rejects. CLI11 puts the option before the message.
@@ -219,6 +240,10 @@ void Command::Does(Action action) {
 
 void Command::ThrowMissing(const std::string& argument) const {
   ThrowWrongCommandLine(*app_, CLI::RequiredError(argument).what());
+}
+
+CommandHelp Command::Help() const {
+  return HelpOf(*app_);
 }
 
 CommandLine::CommandLine(const std::string& name,

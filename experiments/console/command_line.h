@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/console/command_help.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -90,6 +92,8 @@ class Command {
   /// argument only in some cases.
   /// @throws InputError always
   [[noreturn]] void ThrowMissing(const std::string& argument) const;
+  /// Returns the help of this command and of those below it.
+  CommandHelp Help() const;
 
  private:
   friend class CommandLine;

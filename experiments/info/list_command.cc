@@ -12,6 +12,7 @@
 #include "experiments/commands.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
+#include "experiments/info/shelves.h"
 #include "framework/base/error.h"
 #include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
@@ -89,16 +90,18 @@ struct Shelf {
   const char* what;
   const char* folder;  // below the configs folder; nullptr: none
   std::vector<Item> (*items)();
+  const Menu& (*menu)() = nullptr;  // whose names are the items, if they are those of one menu
 };
-constexpr Shelf kShelves[] = {{"agents", nullptr, Agents},
-                              {"clusters", "clusters", [] { return WithComments(ClusterMenu()); }},
-                              {"costs", "costs", CostTables},
-                              {"device-kinds", "device_kinds", DeviceKinds},
-                              {"families", "families", [] { return WithComments(FamilyMenu()); }},
-                              {"graphs", "graphs", Graphs},
-                              {"layouts", "layouts", [] { return WithComments(LayoutMenu()); }},
-                              {"problems", "problems", Problems},
-                              {"sweeps", "sweeps", Sweeps}};
+constexpr Shelf kShelves[] = {
+    {"agents", nullptr, Agents},
+    {"clusters", "clusters", [] { return WithComments(ClusterMenu()); }, ClusterMenu},
+    {"costs", "costs", CostTables, CostsMenu},
+    {"device-kinds", "device_kinds", DeviceKinds},
+    {"families", "families", [] { return WithComments(FamilyMenu()); }, FamilyMenu},
+    {"graphs", "graphs", Graphs, GraphMenu},
+    {"layouts", "layouts", [] { return WithComments(LayoutMenu()); }, LayoutMenu},
+    {"problems", "problems", Problems},
+    {"sweeps", "sweeps", Sweeps}};
 
 const Shelf& FindShelf(const std::string& what) {
   std::vector<std::string> names;
@@ -107,6 +110,12 @@ const Shelf& FindShelf(const std::string& what) {
     names.emplace_back(shelf.what);
   }
   ThrowUnknown("list", "menu", what, names);
+}
+
+std::vector<std::string> NamesOf(const std::vector<Item>& items) {
+  std::vector<std::string> names;
+  for (const Item& item : items) names.push_back(item.name);
+  return names;
 }
 
 // Returns an agent's sentence and its settings with their defaults.
@@ -158,8 +167,7 @@ int List(const ListOptions& options) {
       Print(WrapLines(AgentPage(options.name), ViewOfOutput().columns, 6));
       return 0;
     }
-    std::vector<std::string> names;
-    for (const Item& item : items) names.push_back(item.name);
+    const std::vector<std::string> names = NamesOf(items);
     std::erase_if(items, [&](const Item& item) { return item.name != options.name; });
     if (items.empty()) ThrowUnknown("list " + options.what, "name", options.name, names);
   }
@@ -181,6 +189,11 @@ int List(const ListOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> NamesOnShelf(const std::string& what) {
+  const Shelf& shelf = FindShelf(what);
+  return shelf.menu != nullptr ? MenuNames(shelf.menu()) : NamesOf(shelf.items());
+}
 
 void AddListCommand(Command program) {
   auto options = std::make_shared<ListOptions>();

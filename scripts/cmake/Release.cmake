@@ -4,6 +4,7 @@
 #     P/bin/emplace
 #     P/lib                      the CUDA modules, if they were built
 #     P/share/emplace/configs    the menus, which an installed program finds from where it lies
+#     P/share/man/man1           the manual page; P/share/bash-completion, zsh, fish: completion of command lines
 #     P/share/doc/emplace        README.md, every page that it leads to with pictures and examples, LICENSE, third-party
 #                                notices and licences
 #
@@ -21,6 +22,14 @@ if(portable_modules)
   install(TARGETS ${portable_modules} LIBRARY DESTINATION lib COMPONENT cuda)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION share/emplace COMPONENT program)
+set(completions ${PROJECT_SOURCE_DIR}/experiments/console/completions)
+install(FILES ${completions}/emplace.bash DESTINATION share/bash-completion/completions RENAME emplace COMPONENT program)
+install(FILES ${completions}/emplace.zsh DESTINATION share/zsh/site-functions RENAME _emplace COMPONENT program)
+install(FILES ${completions}/emplace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+set(manual ${CMAKE_CURRENT_BINARY_DIR}/emplace.1)
+install(CODE "execute_process(COMMAND $<TARGET_FILE:emplace> manual OUTPUT_FILE ${manual} COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT program)
+install(FILES ${manual} DESTINATION share/man/man1 COMPONENT program)
 set(rooms framework simulator agents profilers experiments configs tests scripts)
 list(TRANSFORM rooms APPEND "/*.md" OUTPUT_VARIABLE page_patterns)
 list(TRANSFORM page_patterns PREPEND ${PROJECT_SOURCE_DIR}/)

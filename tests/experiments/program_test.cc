@@ -191,6 +191,30 @@ TEST_CASE("another configs folder") {
   CHECK(nlohmann::json::parse(json.out).at("mine") == "A \"tab\"\there, a \\ there.");
 }
 
+TEST_CASE("bash completes the words of a command line by the program's script") {
+  const TempDir folder;
+  WriteText(folder / "test.bash",
+            RunEmplace({"completion", "bash"}).out +
+                "complete_words() { COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1)); _emplace; "
+                "echo \"${COMPREPLY[*]}\"; }\n"
+                "complete_words emplace graph inf\n"
+                "complete_words emplace simulate --cluster 4xk8\n"
+                "complete_words emplace run --save\n");
+  const ProcessResult result = RunProcess(
+      {"/bin/sh",
+       "-c",
+       fmt::format(
+           "PATH={}:$PATH bash {}", BinaryDir().string(), (folder / "test.bash").string())});
+  CHECK(result.out == "info\n4xk80\n--save-policy\n");
+  CHECK(result.err == "");
+}
+
+TEST_CASE("the manual page describes every command") {
+  const std::string page = RunEmplace({"manual"}).out;
+  for (const char* text : {".TH EMPLACE 1", ".SS emplace run\n", ".SS emplace graph coarsen\n"})
+    CHECK(Contains(page, text));
+}
+
 TEST_CASE("a full disk under stdout is a failed run") {
   for (const char* arguments : {"list agents", "list --help", "--version"}) {
     CAPTURE(arguments);

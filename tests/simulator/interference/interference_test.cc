@@ -59,6 +59,14 @@ TEST_CASE("what is left is rounded up at the end only; figures are multiplied an
   CHECK(Simulate(b.Build(), {0, 1}, kI).outcome.finish == std::vector<Nanos>{12, 3});
 }
 
+TEST_CASE("work that needs more than 63 bits") {
+  // 2^54 ns are 2^64 units of work, of which 512 are done in each ns beside the other op.
+  constexpr Nanos kCost = Nanos{1} << 54;
+  ProblemBuilder b = TwoNeighbors();
+  for (const char* name : {"a", "b"}) b.Interfere(b.Op(name, {kCost}), {kHalves, kHalves});
+  CHECK(Simulate(b.Build(), {0, 1}, kI).outcome.finish == std::vector<Nanos>{2 * kCost, 2 * kCost});
+}
+
 TEST_CASE("the pressures of several neighbours add up; nothing is slower than 64 times") {
   ProblemBuilder b = Gpus(3, 0);
   b.Share(0, 1);
