@@ -40,6 +40,11 @@ class Pages(unittest.TestCase):
         for guide in GUIDES:
             self.assertLessEqual(len((ROOT / guide).read_text(encoding="utf-8").splitlines()), 150, guide)
 
+    def test_every_page_is_in_the_menu_of_the_site(self) -> None:
+        menu = (ROOT / "scripts/lib/docs/mkdocs.yml").read_text(encoding="utf-8")
+        missing = [page for page in (str(page.relative_to(ROOT)) for page in PAGES) if page not in menu]
+        self.assertEqual(missing, [], "scripts/lib/docs/mkdocs.yml lists every page")
+
     def test_every_agent_is_described(self) -> None:
         listed = subprocess.run([os.environ["EMPLACE_PROGRAM"], "list", "agents"], check=True, capture_output=True,
                                 text=True).stdout.splitlines()
