@@ -20,18 +20,6 @@ Var Linear::WithRelu(Tape& tape, Var x) const {
   return AffineRelu(tape, x, tape.Use(*weights_), tape.Use(*bias_));
 }
 
-Embedding::Embedding(ParameterSet& parameters,
-                     const std::string& name,
-                     int count,
-                     int width,
-                     Rng& rng)
-    : table_(&parameters.AddUniform(name + ".table", count, width, 0.1F, rng)) {
-}
-
-Var Embedding::operator()(Tape& tape, std::vector<int> index) const {
-  return Gather(tape, tape.Use(*table_), std::move(index));
-}
-
 Lstm::Lstm(ParameterSet& parameters, const std::string& name, int in, int hidden, Rng& rng)
     : hidden_(hidden) {
   EMPLACE_CHECK(hidden > 0);

@@ -24,17 +24,6 @@ class Linear {
   Parameter* bias_;     // [1, out]
 };
 
-/// A table of vectors with initial values uniform in [-0.1, 0.1].
-class Embedding {
- public:
-  Embedding(ParameterSet& parameters, const std::string& name, int count, int width, Rng& rng);
-  /// @param index  rows of the table; -1: zeros   @return [index.size(), width]
-  Var operator()(Tape& tape, std::vector<int> index) const;
-
- private:
-  Parameter* table_;
-};
-
 /// LSTM with gates x W + h U + b, initially uniform in +-1/sqrt(hidden) with forget bias 1.
 class Lstm {
  public:

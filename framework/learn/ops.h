@@ -48,8 +48,7 @@ Var Exp(Tape& tape, Var x);
 /// Natural logarithm. @pre positive entries
 Var Log(Tape& tape, Var x);
 Var Square(Tape& tape, Var x);
-/// Elementwise minimum and maximum of two matrices of one shape; a gets the gradient of equals.
-Var Minimum(Tape& tape, Var a, Var b);
+/// Elementwise maximum of two matrices of one shape; a gets the gradient of equals.
 Var Maximum(Tape& tape, Var a, Var b);
 /// Limits entries to [low, high]; the gradient of a limited entry is 0.
 Var Clamp(Tape& tape, Var x, float low, float high);
@@ -65,7 +64,6 @@ Var SegmentSum(Tape& tape, Var x, std::vector<int> segment, int num_segments);
 
 // Shapes.
 
-Var Transpose(Tape& tape, Var x);
 /// Returns the same entries, row by row, in another shape of equal size.
 Var Reshape(Tape& tape, Var x, int rows, int cols);
 Var ConcatCols(Tape& tape, const std::vector<Var>& parts);  ///< [n, a], [n, b] -> [n, a + b]
@@ -80,7 +78,6 @@ Var Gather(Tape& tape, Var x, std::vector<int> index);
 /// With `allowed` [n, m] or [1, m], entries that are not allowed (zero) get -infinity. Each row
 /// needs an allowed entry.
 Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed = nullptr);
-Var Softmax(Tape& tape, Var logits);
 /// y[i] = x[i, col[i]]: [n, m] -> [n, 1]
 Var Pick(Tape& tape, Var x, std::vector<int> col);
 /// Entropy -sum_j p log p of each row in nats: log-probabilities [n, m] -> [n, 1]. The term of a
@@ -97,10 +94,6 @@ Var KlDivergence(Tape& tape,
 Var LogProbability(Tape& tape, Var logits, std::vector<int> col);
 
 // Networks.
-
-/// (x - mean) / sqrt(variance + epsilon) of each row, times gain [1, m], plus bias [1, m] (Ba et
-/// al. 2016).
-Var LayerNorm(Tape& tape, Var x, Var gain, Var bias, float epsilon = 1e-5F);
 
 struct LstmState {
   Var hidden, cell;  ///< [n, H] each

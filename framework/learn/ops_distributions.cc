@@ -57,23 +57,6 @@ Var LogSoftmax(Tape& tape, Var logits, const Matrix* allowed) {
   });
 }
 
-Var Softmax(Tape& tape, Var logits) {
-  Matrix y = tape.value(logits);
-  for (Index i = 0; y.cols() > 0 && i < y.rows(); ++i) {
-    auto row = y.row(i).array();
-    row = (row - row.maxCoeff()).exp();
-    row /= row.sum();
-  }
-  const Var out = internal::Next(tape);
-  return tape.Record("softmax", std::move(y), {logits}, [=](Tape& t, const Matrix& g) {
-    Matrix& dx = t.MutableGradient(logits);
-    for (Index i = 0; i < g.rows(); ++i) {
-      const auto p = t.value(out).row(i);
-      dx.row(i).array() += p.array() * (g.row(i).array() - g.row(i).dot(p));
-    }
-  });
-}
-
 Var Pick(Tape& tape, Var x, std::vector<int> col) {
   const Matrix& in = tape.value(x);
   CheckColumns("pick", in, col);

@@ -78,21 +78,6 @@ Var Map(Tape& tape, const char* op, Var x, Function f, Derivative derivative) {
       });
 }
 
-// Takes value and gradient from a where chosen(a, b) is true, otherwise from b.
-template <typename Chosen>
-Var Choose(Tape& tape, const char* op, Var a, Var b, Chosen chosen) {
-  const Matrix &first = tape.value(a), &second = tape.value(b);
-  CheckShapes(first.rows() == second.rows() && first.cols() == second.cols(), op, first, second);
-  return tape.Record(op,
-                     chosen(first.array(), second.array()).select(first, second),
-                     {a, b},
-                     [a, b, chosen](Tape& t, const Matrix& g) {
-                       const auto is_a = chosen(t.value(a).array(), t.value(b).array());
-                       t.AddGradient(a, is_a.select(g, 0.0F));
-                       t.AddGradient(b, is_a.select(Matrix::Zero(g.rows(), g.cols()), g));
-                     });
-}
-
 }  // namespace
 
 Var Add(Tape& tape, Var a, Var b) {
@@ -200,12 +185,16 @@ Var Square(Tape& tape, Var x) {
       [](const auto& a, const auto&, const auto& g) { return 2 * a * g; });
 }
 
-Var Minimum(Tape& tape, Var a, Var b) {
-  return Choose(tape, "minimum", a, b, [](const auto& x, const auto& z) { return x <= z; });
-}
-
 Var Maximum(Tape& tape, Var a, Var b) {
-  return Choose(tape, "maximum", a, b, [](const auto& x, const auto& z) { return x >= z; });
+  const Matrix &first = tape.value(a), &second = tape.value(b);
+  CheckShapes(
+      first.rows() == second.rows() && first.cols() == second.cols(), "maximum", first, second);
+  Matrix y = (first.array() >= second.array()).select(first, second);
+  return tape.Record("maximum", std::move(y), {a, b}, [=](Tape& t, const Matrix& g) {
+    const auto is_a = t.value(a).array() >= t.value(b).array();
+    t.AddGradient(a, is_a.select(g, 0.0F));
+    t.AddGradient(b, is_a.select(Matrix::Zero(g.rows(), g.cols()), g));
+  });
 }
 
 Var Clamp(Tape& tape, Var x, float low, float high) {

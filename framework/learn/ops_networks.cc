@@ -1,6 +1,5 @@
-// Layer normalisation and LSTM.
+// LSTM.
 
-#include <cmath>
 #include <utility>
 
 #include "framework/learn/op_support.h"
@@ -24,41 +23,6 @@ auto Gate(Matrix& gates, int which) {
 enum { kInput, kForget, kCandidate, kOutput };
 
 }  // namespace
-
-Var LayerNorm(Tape& tape, Var x, Var gain, Var bias, float epsilon) {
-  const Matrix& in = tape.value(x);
-  for (const Var row : {gain, bias}) {
-    CheckShapes(
-        tape.rows(row) == 1 && tape.cols(row) == in.cols(), "layer_norm", in, tape.value(row));
-  }
-  const auto normalized = [epsilon](const auto& row) {
-    const float mean = row.size() > 0 ? row.mean() : 0.0F;
-    const float variance = row.size() > 0 ? (row - mean).square().mean() : 0.0F;
-    return std::pair(mean, 1 / std::sqrt(variance + epsilon));
-  };
-  Matrix y(in.rows(), in.cols());
-  for (Index i = 0; i < in.rows(); ++i) {
-    const auto row = in.row(i).array();
-    const auto [mean, scale] = normalized(row);
-    y.row(i) =
-        ((row - mean) * scale * tape.value(gain).array() + tape.value(bias).array()).matrix();
-  }
-  return tape.Record("layer_norm", std::move(y), {x, gain, bias}, [=](Tape& t, const Matrix& g) {
-    Eigen::Array<float, 1, Eigen::Dynamic> unit(g.cols()), d_unit(g.cols());
-    for (Index i = 0; i < g.rows(); ++i) {
-      const auto row = t.value(x).row(i).array();
-      const auto [mean, scale] = normalized(row);
-      unit = (row - mean) * scale;
-      t.AddGradient(gain, (g.row(i).array() * unit).matrix());
-      if (!t.needs_gradient(x) || g.cols() == 0) continue;
-      d_unit = g.row(i).array() * t.value(gain).array();
-      // The mean and the variance depend on every entry of the row.
-      t.MutableGradient(x).row(i).array() +=
-          scale * (d_unit - d_unit.mean() - unit * (d_unit * unit).mean());
-    }
-    t.AddGradient(bias, g.colwise().sum());
-  });
-}
 
 LstmState LstmCell(Tape& tape, Var gates, Var cell) {
   const Matrix &in = tape.value(gates), &before = tape.value(cell);

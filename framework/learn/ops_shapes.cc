@@ -56,12 +56,6 @@ Var SegmentSum(Tape& tape, Var x, std::vector<int> segment, int num_segments) {
                      });
 }
 
-Var Transpose(Tape& tape, Var x) {
-  return tape.Record("transpose", tape.value(x).transpose(), {x}, [x](Tape& t, const Matrix& g) {
-    t.AddGradient(x, g.transpose());
-  });
-}
-
 Var Reshape(Tape& tape, Var x, int rows, int cols) {
   const Matrix& in = tape.value(x);
   CheckShape(Eigen::Index{rows} * cols == in.size(), "reshape", in, Eigen::Index{rows} * cols);

@@ -87,10 +87,6 @@ def additive_attention(query, keys, v):
     return {"attention": torch.softmax(scores, dim=1)}
 
 
-def layer_norm(x, gain, bias):
-    return {"y": nn.functional.layer_norm(x, x.shape[1:], gain[0], bias[0], eps=1e-5)}
-
-
 def distribution(logits):
     """Log-probabilities, those of the columns 0, 1, .. (one a row), and the entropies."""
     categorical = torch.distributions.Categorical(logits=logits)
@@ -137,8 +133,6 @@ def main() -> None:
         "additive_attention": differentiate(
             additive_attention,
             {"query": matrix(2, 3), "keys": matrix(4, 3), "v": matrix(1, 3, scale=2)}),
-        "layer_norm": differentiate(
-            layer_norm, {"x": matrix(3, 5, scale=3), "gain": matrix(1, 5), "bias": matrix(1, 5)}),
         "distribution": differentiate(distribution, {"logits": matrix(4, 3, scale=3)}),
     }
     optimizers = {

@@ -54,21 +54,6 @@ TEST_CASE("linear: Glorot weights, no bias at first, x W + b") {
   }
 }
 
-TEST_CASE("embedding: rows of its table, zeros for -1; gradients add up") {
-  Rng rng(2);
-  ParameterSet parameters;
-  const Embedding embedding(parameters, "device", 3, 4, rng);
-  const Matrix& table = ValueOf(parameters, "device.table");
-  CHECK(table.cwiseAbs().maxCoeff() <= 0.1F);
-  Tape tape;
-  const Var y = embedding(tape, {2, -1, 0, 2});
-  CHECK(tape.value(y).row(0) == table.row(2));
-  CHECK(tape.value(y).row(1).isZero());
-  CHECK(tape.value(y).row(2) == table.row(0));
-  tape.Backward(SumAll(tape, y));
-  CHECK(parameters.all()[0].gradient.col(3) == Eigen::Vector3f(1, 0, 2));
-}
-
 TEST_CASE("lstm: what it begins with") {
   Rng rng(3);
   ParameterSet parameters;

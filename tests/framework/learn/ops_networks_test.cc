@@ -1,5 +1,4 @@
-// The part of framework/learn/ops.h on layer normalisation, LSTM and attention, against plain
-// loops.
+// The part of framework/learn/ops.h on LSTM and attention, against plain loops.
 
 #include <algorithm>
 #include <cmath>
@@ -16,32 +15,6 @@ using namespace emplace::testing;
 
 double PreciseSigmoid(double x) {
   return 1 / (1 + std::exp(-x));
-}
-
-TEST_CASE("layer norm") {
-  Rng rng(1);
-  for (const auto& [n, m] : {std::pair{0, 3}, {3, 0}, {1, 1}, {1, 6}, {4, 7}, {2, 40}}) {
-    const Matrix x = RandomMatrix(n, m, rng), gain = RandomMatrix(1, m, rng),
-                 bias = RandomMatrix(1, m, rng);
-    const float epsilon = 0.01F;
-    Matrix expected(n, m);
-    for (int i = 0; i < n; ++i) {
-      double mean = 0, variance = 0;
-      for (int j = 0; j < m; ++j) mean += double{x(i, j)} / m;
-      for (int j = 0; j < m; ++j) variance += (x(i, j) - mean) * (x(i, j) - mean) / m;
-      for (int j = 0; j < m; ++j) {
-        expected(i, j) = static_cast<float>(
-            (x(i, j) - mean) / std::sqrt(variance + epsilon) * gain(0, j) + bias(0, j));
-      }
-    }
-    const Operation op = [=](Tape& t, const Vars& v) {
-      return LayerNorm(t, v[0], v[1], v[2], epsilon);
-    };
-    Tape tape;
-    const Var y = op(tape, {tape.Constant(x), tape.Constant(gain), tape.Constant(bias)});
-    CHECK(Distance(tape.value(y), expected) <= 1e-5);
-    CheckGradients(op, {x, gain, bias}, {.step = 5e-3, .tolerance = 5e-3});
-  }
 }
 
 struct PlainState {
@@ -194,8 +167,6 @@ TEST_CASE("additive attention: tanh that saturates, large terms that cancel, the
 TEST_CASE("shapes that do not fit are named with the operation") {
   CheckRefusedShapes(
       {
-          {[](Tape& t, Var a, Var b) { return LayerNorm(t, a, b, b); },
-           "layer_norm: [2, 8] and [1, 3]"},
           {[](Tape& t, Var a, Var b) { return LstmCell(t, a, b).hidden; },
            "lstm_cell: [2, 8] and [1, 3]"},
           {[](Tape& t, Var a, Var b) { return LstmSequence(t, a, b); },

@@ -104,12 +104,6 @@ TEST_CASE("additive attention") {
   });
 }
 
-TEST_CASE("layer norm") {
-  CheckCase("layer_norm", [](Tape& tape, Vars in) -> Vars {
-    return {{"y", LayerNorm(tape, in["x"], in["gain"], in["bias"])}};
-  });
-}
-
 TEST_CASE("distribution: log-probabilities and entropy") {
   const std::vector<int> columns = {0, 1, 2, 0};
   CheckCase("distribution", [&](Tape& tape, Vars in) -> Vars {
