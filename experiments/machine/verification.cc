@@ -14,6 +14,7 @@
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
 #include "framework/cost/cost_model.h"
+#include "profilers/executor/compile_plan.h"
 #include "profilers/measure/profile.h"
 
 namespace emplace {
@@ -119,7 +120,6 @@ std::string WhyUnfitting(Evaluator& simulator,
   try {
     CompilePlan(problem,
                 ExpandPlacement(candidate.placement, problem.grouping()),
-                MemoryReuse::kNoWaits,
                 candidate.issue_order.empty() ? issue_order : candidate.issue_order);
   } catch (const InputError& error) {  // views across devices that no executor can lay out
     return error.what();

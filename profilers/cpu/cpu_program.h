@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "profilers/cpu/cpu_machine.h"
-#include "profilers/executor/queue_program.h"
+#include "profilers/executor/command_queue.h"
 
 namespace emplace {
 

@@ -10,7 +10,7 @@
 #include "framework/base/error.h"
 #include "profilers/cpu/cpu_program.h"
 #include "profilers/cpu/packed_copy.h"
-#include "profilers/executor/op_memory.h"
+#include "profilers/executor/initial_values.h"
 
 namespace emplace {
 namespace {

@@ -6,7 +6,7 @@
 #include "framework/base/error.h"
 #include "profilers/cpu/core_queues.h"
 #include "profilers/cuda/cuda_streams.h"
-#include "profilers/executor/queue_program.h"
+#include "profilers/executor/command_queue.h"
 #include "profilers/executor/stream_queues.h"
 
 namespace emplace::cuda {

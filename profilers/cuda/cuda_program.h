@@ -7,7 +7,7 @@
 
 namespace emplace::cuda {
 
-/// Loads a plan on GPUs and groups of cores, as queues of both kinds (executor/queue_program.h).
+/// Loads a plan on GPUs and groups of cores, as queues of both kinds (executor/command_queue.h).
 /// cuda_backend.h describes how it runs.
 /// @throws RunError naming device and bytes if memory runs out, or op and device if a kernel cannot
 ///   be prepared

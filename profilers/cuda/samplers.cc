@@ -12,7 +12,7 @@
 #include "profilers/cuda/cuda_check.h"
 #include "profilers/cuda/driver_api.h"
 #include "profilers/cuda/probes.h"
-#include "profilers/executor/op_memory.h"
+#include "profilers/executor/initial_values.h"
 
 namespace emplace::cuda {
 

@@ -119,7 +119,7 @@ class Backend {
   virtual std::unique_ptr<Program> Load(std::shared_ptr<const ExecutionPlan> plan,
                                         DispatchMode mode) = 0;
 
-  /// Returns a sampler that times an op alone on its device, with its own memory (op_memory.h). The
+  /// Returns a sampler that times an op alone on its device, with its own memory (MemoryOf()). The
   /// sampler is valid until the next call of this function.
   /// @param input_bytes, output_bytes  of the storage at which the views of each argument start [B]
   virtual Sampler OpSampler(int device,

@@ -6,7 +6,6 @@
 
 #include "framework/base/error.h"
 #include "framework/schedule/memory_plan.h"
-#include "profilers/executor/copy_layout.h"
 
 namespace emplace {
 namespace {

@@ -47,8 +47,7 @@ std::vector<std::vector<int>> FindHazards(std::span<const std::vector<BufferAcce
 CommandOrder OrderCommands(std::span<const int> stream_of_command,
                            int num_streams,
                            std::span<const std::vector<int>> dependencies,
-                           std::span<const std::vector<int>> hazards,
-                           std::span<const std::vector<int>> for_memory) {
+                           std::span<const std::vector<int>> hazards) {
   const int num_commands = static_cast<int>(stream_of_command.size());
   CommandOrder order;
   order.waits.resize(num_commands);
@@ -75,7 +74,6 @@ CommandOrder OrderCommands(std::span<const int> stream_of_command,
     };
     wait_for(dependencies[c]);
     order.hazard_waits += wait_for(hazards[c]);
-    if (!for_memory.empty()) order.memory_waits += wait_for(for_memory[c]);
     waits = WithoutImplied(waits, stream_of_command, order);
     order.position[c] = count[stream]++;
     last[stream] = c;

@@ -19,7 +19,6 @@ struct CommandOrder {
   std::vector<int> position;            ///< [num_commands] in its stream
   std::vector<StreamClock> done;        ///< [num_commands] after the command itself has finished
   int hazard_waits = 0;                 ///< waits due to a hazard that no dependency requires
-  int memory_waits = 0;                 ///< waits that only `for_memory` requires
 };
 
 /// Finds the last commands before each that access the same buffer and do not commute with it.
@@ -30,12 +29,10 @@ std::vector<std::vector<int>> FindHazards(std::span<const std::vector<BufferAcce
 
 /// Computes the waits in one pass in issue order.
 /// @param stream_of_command  [num_commands]
-/// @param dependencies, hazards, for_memory  [num_commands] earlier commands that must have
-///   finished; the last one may be empty
+/// @param dependencies, hazards  [num_commands] earlier commands that must have finished
 CommandOrder OrderCommands(std::span<const int> stream_of_command,
                            int num_streams,
                            std::span<const std::vector<int>> dependencies,
-                           std::span<const std::vector<int>> hazards,
-                           std::span<const std::vector<int>> for_memory = {});
+                           std::span<const std::vector<int>> hazards);
 
 }  // namespace emplace

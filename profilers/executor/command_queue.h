@@ -3,8 +3,7 @@
 // Queues of commands and their runners. A queue runs its commands in order. Each command starts as
 // soon as the commands of other queues that it waits for have finished. There are two kinds of
 // queues: a group of cores (cpu/core_queues.h) and a stream of a GPU, which the host feeds
-// (stream_queues.h). queue_plan.h assigns commands to queues. queue_program.h is a program of
-// queues.
+// (stream_queues.h). queue_plan.h assigns commands to queues.
 
 #include <atomic>
 #include <cstddef>
@@ -75,6 +74,26 @@ class QueueRunner {
   /// Reads bytes from memory.
   /// @return false if the device does not belong to this runner
   virtual bool Read(const Address& address, std::span<std::byte> bytes) = 0;
+};
+
+/// A plan loaded as queues of commands: groups of cores, GPU streams, or both.
+class QueueProgram : public Program {
+ public:
+  /// @param memory   of the runners, with initial values set
+  /// @param runners  begin a step in this order and end it in reverse order. Cores come before
+  ///   streams, so that the thread that feeds the streams is the last to call StepState::Meet().
+  QueueProgram(std::shared_ptr<const ExecutionPlan> plan,
+               ProgramMemory memory,
+               std::vector<std::unique_ptr<QueueRunner>> runners);
+
+  StepRecord Step(bool traced) override;
+  std::vector<std::byte> ReadTensor(Address address, std::int64_t bytes) override;
+
+ private:
+  std::shared_ptr<const ExecutionPlan> plan_;
+  ProgramMemory memory_;
+  std::vector<std::unique_ptr<QueueRunner>> runners_;
+  StepState step_;
 };
 
 }  // namespace emplace

@@ -9,6 +9,7 @@
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
 #include "framework/base/random.h"
+#include "profilers/executor/compile_plan.h"
 #include "profilers/statistics/sampling.h"
 
 namespace emplace {
@@ -149,7 +150,6 @@ std::vector<StepMeasurement> Executor::Measure(std::span<const Placement> placem
     measurements[i].plan = std::make_shared<ExecutionPlan>(CompilePlan(
         *problem_,
         ExpandPlacement(placements[i], problem_->grouping()),
-        MemoryReuse::kNoWaits,
         issue_orders.empty() || issue_orders[i].empty() ? options_.issue_order : issue_orders[i]));
     programs.push_back(backend_->Load(
         std::make_shared<ExecutionPlan>(WithDevices(*measurements[i].plan, devices, num_devices)),

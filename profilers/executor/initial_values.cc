@@ -1,5 +1,6 @@
 #include "profilers/executor/initial_values.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "framework/base/error.h"
@@ -25,20 +26,31 @@ std::vector<std::byte> Filled(std::int64_t bytes, F&& value_of) {
   return result;
 }
 
+InitialValue::Fill FillOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return InitialValue::Fill::kRandom;
+    case DType::kI32:
+    case DType::kI64:
+      return InitialValue::Fill::kIndices;
+    case DType::kBool:
+      break;
+  }
+  return InitialValue::Fill::kZero;
+}
+
 }  // namespace
 
 InitialValue InitialValueOf(const Tensor& tensor, int id, Address address) {
-  using Fill = InitialValue::Fill;
-  InitialValue value{.address = address, .bytes = tensor.bytes, .tensor = id};
-  const auto dtype = ParseDType(tensor.dtype);
-  value.dtype = dtype.value_or(DType::kBool);
-  if (!dtype || *dtype == DType::kBool) {
-    value.fill = Fill::kZero;
-  } else if (*dtype != DType::kF32) {
-    value.fill = Fill::kIndices;
-  } else if (tensor.role == TensorRole::kOptimizerState || tensor.bytes == SizeOf(*dtype)) {
-    value.fill = Fill::kScalar;
-  }
+  const DType dtype = ParseDType(tensor.dtype).value_or(DType::kBool);
+  InitialValue value{.address = address,
+                     .bytes = tensor.bytes,
+                     .fill = FillOf(dtype),
+                     .dtype = dtype,
+                     .tensor = id};
+  const bool is_scalar =
+      tensor.role == TensorRole::kOptimizerState || tensor.bytes == SizeOf(dtype);
+  if (dtype == DType::kF32 && is_scalar) value.fill = InitialValue::Fill::kScalar;
   return value;
 }
 
@@ -61,6 +73,35 @@ std::vector<std::byte> InitialBytes(const InitialValue& value) {
       return Filled<std::int32_t>(value.bytes, index);
   }
   EMPLACE_CHECK(false);
+}
+
+OpMemory MemoryOf(const OpWork& work,
+                  std::span<const std::int64_t> input_bytes,
+                  std::span<const std::int64_t> output_bytes) {
+  OpMemory memory;
+  int tensor = 0;
+  const auto add = [&](std::span<const std::int64_t> sizes, std::vector<InitialValue>& values) {
+    for (const std::int64_t bytes : sizes) {
+      values.push_back({.bytes = bytes,
+                        .fill = InitialValue::Fill::kZero,
+                        .dtype = DType::kBool,
+                        .tensor = tensor++});
+    }
+  };
+  add(input_bytes, memory.inputs);
+  add(output_bytes, memory.outputs);
+  for (const KernelCall& call : work.calls) {
+    for (const auto* arguments : {&call.inputs, &call.outputs}) {
+      for (const Argument& argument : *arguments) {
+        InitialValue& value =
+            (argument.is_output ? memory.outputs : memory.inputs).at(argument.index);
+        value.bytes = std::max(value.bytes, argument.view.end_bytes());
+        value.dtype = argument.view.dtype;
+        value.fill = FillOf(value.dtype);
+      }
+    }
+  }
+  return memory;
 }
 
 }  // namespace emplace

@@ -12,7 +12,7 @@
 // is measured by the GPU's clock, from the opening of the latch to the end of the graph. If cores
 // take part, it is measured by the host's clock.
 //
-// Streams wait for each other by events, and for cores by counters (connections.h).
+// Streams wait for each other by events, and for cores by counters (queue_plan.h).
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "profilers/executor/command_queue.h"
-#include "profilers/executor/connections.h"
 #include "profilers/executor/queue_plan.h"
 #include "profilers/executor/retime.h"
 

@@ -7,6 +7,7 @@
 
 #include "framework/cost/op_signature.h"
 #include "framework/search/problem.h"
+#include "profilers/executor/compile_plan.h"
 #include "profilers/executor/executor.h"
 #include "profilers/measure/calibrate.h"
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "framework/search/problem.h"
 #include "profilers/executor/backend.h"
 
 namespace emplace::testing {

@@ -11,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/graph/graph_io.h"
 #include "profilers/cpu/cpu_system.h"
+#include "profilers/executor/compile_plan.h"
 #include "profilers/executor/executor.h"
 #include "tests/profilers/stream_commands.h"
 #include "tests/support/paths.h"
@@ -174,10 +175,9 @@ std::map<std::string, std::vector<std::byte>> ResultsOf(const Problem& problem,
 std::map<std::string, std::vector<std::byte>> Train(Backend& backend,
                                                     const Problem& problem,
                                                     const Placement& placement,
-                                                    MemoryReuse reuse,
                                                     int steps) {
   const auto plan = std::make_shared<ExecutionPlan>(
-      CompilePlan(problem, ExpandPlacement(placement, problem.grouping()), reuse));
+      CompilePlan(problem, ExpandPlacement(placement, problem.grouping())));
   const auto program = backend.Load(plan, DispatchMode::kGraph);
   for (int i = 0; i < steps; ++i) {
     const StepRecord record = program->Step(i % 2 == 1);
@@ -217,13 +217,12 @@ TEST_CASE("every placement computes the same bits, over any kind of way") {
     for (int round = 0; round < 6; ++round) {
       const auto problem = ProblemOf(SmallGraph(rng, 50), ClusterOf(*backend, ways));
       const Placement alone{std::vector<DeviceIndex>(problem->num_groups(), 0)};
-      const auto expected = Train(*backend, *problem, alone, MemoryReuse::kNoWaits, 4);
+      const auto expected = Train(*backend, *problem, alone, 4);
       REQUIRE(IsFinite(expected));
       for (int i = 0; i < 4; ++i) {
         const Placement placement = RandomPlacement(rng, *problem);
-        const auto reuse = i % 2 ? MemoryReuse::kTight : MemoryReuse::kNoWaits;
         CAPTURE(round);
-        REQUIRE((Train(*backend, *problem, placement, reuse, 4) == expected));
+        REQUIRE((Train(*backend, *problem, placement, 4) == expected));
       }
     }
   }
@@ -238,11 +237,11 @@ TEST_CASE("training GPT-2 in small gives the same numbers wherever its ops run")
       std::make_shared<Graph>(ReadGraph(SourceDir() / "configs/graphs/gpt2_mini_torch.json.gz"));
   const auto problem = ProblemOf(graph, ClusterOf(*backend, Ways::kDirect));
   const Placement alone{std::vector<DeviceIndex>(problem->num_groups(), 0)};
-  const auto expected = Train(*backend, *problem, alone, MemoryReuse::kNoWaits, 2);
+  const auto expected = Train(*backend, *problem, alone, 2);
   CHECK(expected.size() > 100);
   CHECK(IsFinite(expected));
-  for (MemoryReuse reuse : {MemoryReuse::kNoWaits, MemoryReuse::kTight}) {
-    const auto found = Train(*backend, *problem, RandomPlacement(rng, *problem), reuse, 2);
+  for (int i = 0; i < 2; ++i) {
+    const auto found = Train(*backend, *problem, RandomPlacement(rng, *problem), 2);
     for (const auto& [name, bytes] : expected) {
       CAPTURE(name);
       CHECK((found.at(name) == bytes));
@@ -299,7 +298,7 @@ TEST_CASE("a device of all cores computes what one core does") {
   for (const auto& backend : {one, all}) {
     const auto problem = ProblemOf(graph, ClusterOf(*backend, Ways::kDirect));
     const Placement alone{std::vector<DeviceIndex>(problem->num_groups(), 0)};
-    results.push_back(Train(*backend, *problem, alone, MemoryReuse::kNoWaits, 3));
+    results.push_back(Train(*backend, *problem, alone, 3));
   }
   for (const auto& [name, bytes] : results[0]) {
     CAPTURE(name);

@@ -9,7 +9,7 @@
 
 #include "framework/base/error.h"
 #include "profilers/cpu/core_queues.h"
-#include "profilers/executor/queue_program.h"
+#include "profilers/executor/command_queue.h"
 #include "tests/profilers/relay_plan.h"
 #include "tests/profilers/stand_in_streams.h"
 #include "tests/support/paths.h"

@@ -26,21 +26,15 @@ TEST_CASE("a wait that others imply is left out") {
   CHECK(order.done[2] == StreamClock{1, 1, 1});
   CHECK(order.done[4] == StreamClock{2, 1, 2});
   CHECK(order.hazard_waits == 0);
-  CHECK(order.memory_waits == 0);
 }
 
 TEST_CASE("waits are counted for the first reason that asks for them") {
   const std::vector<int> streams{0, 1, 0, 1};
   const Lists dependencies{{}, {}, {1}, {}};
   const Lists hazards{{}, {}, {1}, {0}};
-  const Lists for_memory{{}, {}, {}, {2}};
-  const CommandOrder without = OrderCommands(streams, 2, dependencies, hazards);
-  CHECK(without.waits == Lists{{}, {}, {1}, {0}});
-  CHECK(without.hazard_waits == 1);  // 3 for 0; that 2 awaits 1 is a dependency already
-  const CommandOrder with = OrderCommands(streams, 2, dependencies, hazards, for_memory);
-  CHECK(with.waits == Lists{{}, {}, {1}, {2}});  // 2 is behind 0 on its stream
-  CHECK(with.hazard_waits == 1);
-  CHECK(with.memory_waits == 1);
+  const CommandOrder order = OrderCommands(streams, 2, dependencies, hazards);
+  CHECK(order.waits == Lists{{}, {}, {1}, {0}});
+  CHECK(order.hazard_waits == 1);  // 3 for 0; that 2 awaits 1 is a dependency already
 }
 
 }  // namespace

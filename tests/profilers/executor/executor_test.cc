@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "profilers/executor/compile_plan.h"
 #include "simulator/simulator.h"
 #include "tests/profilers/virtual_backend.h"
 #include "tests/support/paths.h"
@@ -65,10 +66,8 @@ TEST_CASE("outcomes equal those of the simulator, where the devices keep to the 
     const auto expected = simulator->Evaluate(placements);
     const auto found = executor.Evaluate(placements, {.channels = true, .op_times = true});
     for (size_t i = 0; i < placements.size(); ++i) {
-      const auto plan = CompilePlan(*problem,
-                                    ExpandPlacement(placements[i], problem->grouping()),
-                                    MemoryReuse::kNoWaits,
-                                    order);
+      const auto plan =
+          CompilePlan(*problem, ExpandPlacement(placements[i], problem->grouping()), order);
       if (plan.hazard_waits > 0) continue;
       ++compared;
       const auto reference =

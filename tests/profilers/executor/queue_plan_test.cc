@@ -1,8 +1,13 @@
 #include "profilers/executor/queue_plan.h"
 
+#include <random>
+#include <set>
+
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "profilers/executor/compile_plan.h"
+#include "tests/profilers/stream_commands.h"
 #include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
@@ -90,26 +95,6 @@ TEST_CASE("waits are for other queues, and keep the order of a channel with seve
         "copy of tensor 5 of op \"producer\", hop 0, on channel 0");
 }
 
-// before[c][o]: o has finished when c starts, by queues in order and waits.
-std::vector<std::vector<bool>> Closure(const std::vector<int>& list_of_command,
-                                       const std::vector<std::vector<int>>& waits) {
-  std::vector<std::vector<bool>> before;
-  std::vector<int> last(64, -1);
-  for (size_t c = 0; c < waits.size(); ++c) {
-    std::vector<bool> mine(waits.size(), false);
-    const auto follow = [&](int other) {
-      for (size_t i = 0; i < mine.size(); ++i) mine[i] = mine[i] || before[other][i];
-      mine[other] = true;
-    };
-    int& previous = last[list_of_command[c]];
-    if (previous >= 0) follow(previous);
-    for (int other : waits[c]) follow(other);
-    previous = static_cast<int>(c);
-    before.push_back(std::move(mine));
-  }
-  return before;
-}
-
 TEST_CASE(
     "whatever the devices are, queues keep all that the plan's streams and waits keep apart") {
   Rng rng(32);
@@ -121,14 +106,9 @@ TEST_CASE(
     std::vector<QueueKind> kinds{kC};  // so that someone can copy within the host
     for (int d = 1; d < 4; ++d) kinds.push_back(UniformInt(rng, 2) == 0 ? kC : kS);
     const QueuePlan queues = PlanQueues(plan, kinds);
-    std::vector<int> streams;
-    std::vector<std::vector<int>> waits;
-    for (const PlanCommand& command : plan.commands) {
-      streams.push_back(command.stream);
-      waits.push_back(command.waits);
-    }
-    const auto wanted = Closure(streams, waits);
-    const auto got = Closure(queues.queue_of_command, queues.waits);
+    const auto wanted = FinishedBefore(plan);
+    const auto got =
+        FinishedBefore(queues.queue_of_command, [&](int c) { return queues.waits[c]; });
     CAPTURE(round);
     for (size_t c = 0; c < wanted.size(); ++c) {
       for (size_t o = 0; o < c; ++o) REQUIRE((!wanted[c][o] || got[c][o]));
@@ -141,6 +121,106 @@ TEST_CASE(
       const int queue = queues.queue_of_command[c];
       if (command.type == PlanCommand::Type::kOp) REQUIRE(queue == command.stream);
       REQUIRE(queues.lists[queue][queues.number[c] - 1] == static_cast<int>(c));
+    }
+  }
+}
+
+struct QueueCommand {
+  int queue = 0;
+  std::vector<int> waits;
+};
+
+QueuePlan QueuesOf(const std::vector<QueueCommand>& commands, std::vector<QueueKind> kinds) {
+  QueuePlan queues;
+  queues.kinds = std::move(kinds);
+  for (const QueueCommand& command : commands) {
+    queues.queue_of_command.push_back(command.queue);
+    queues.waits.push_back(command.waits);
+  }
+  return queues;
+}
+
+TEST_CASE("streams wait by events, cores by counters") {
+  // Queues: 0 and 1 are streams, 2 is a group of cores.
+  const std::vector<QueueCommand> commands = {
+      {0, {}},      // 0
+      {1, {0}},     // 1 event
+      {2, {1}},     // 2 counter
+      {0, {2}},     // 3 counter of 2, and an event of 1, which 2 is behind
+      {0, {1, 2}},  // 4 nothing new by event
+  };
+  const auto connections = ConnectCommands(QueuesOf(commands, {kS, kS, kC}));
+  CHECK(connections[1].events == std::vector<int>{0});
+  CHECK(connections[1].counters.empty());
+  CHECK(connections[2].events.empty());
+  CHECK(connections[2].counters == std::vector<int>{1});
+  CHECK(connections[3].counters == std::vector<int>{2});
+  CHECK(connections[3].events == std::vector<int>{1});
+  CHECK(connections[4].events.empty());
+  CHECK(connections[4].counters == std::vector<int>{2});
+  CHECK(connections[0].has_event);
+  CHECK(!connections[0].has_counter);
+  CHECK(connections[1].has_event);
+  CHECK(connections[1].has_counter);
+  CHECK(connections[2].has_counter);
+  CHECK(!connections[2].has_event);
+}
+
+TEST_CASE("without cores there are events only, without GPUs counters only") {
+  const std::vector<QueueCommand> commands = {{0, {}}, {1, {0}}, {0, {1}}};
+  for (const auto& connection : ConnectCommands(QueuesOf(commands, {kS, kS}))) {
+    CHECK(connection.counters.empty());
+  }
+  const auto on_cores = ConnectCommands(QueuesOf(commands, {kC, kC}));
+  for (const auto& connection : on_cores) CHECK(connection.events.empty());
+  CHECK(on_cores[2].counters == std::vector<int>{1});
+  CHECK(ConnectCommands({}).empty());
+}
+
+TEST_CASE("random programs: nothing is lost, nothing invented, and CUDA sees the whole order") {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 400; ++trial) {
+    const int num_queues = 1 + static_cast<int>(random() % 6);
+    std::vector<QueueKind> kinds;
+    for (int q = 0; q < num_queues; ++q) kinds.push_back(random() % 2 == 0 ? kS : kC);
+    std::vector<QueueCommand> commands;
+    for (int i = 0; i < 40; ++i) {
+      std::set<int> waits;
+      const int queue = static_cast<int>(random() % num_queues);
+      for (int k = static_cast<int>(random() % 3); k > 0 && i > 0; --k) {
+        const int wait = static_cast<int>(random() % i);
+        if (commands[wait].queue != queue) waits.insert(wait);
+      }
+      commands.push_back({queue, {waits.begin(), waits.end()}});
+    }
+    const QueuePlan queues = QueuesOf(commands, kinds);
+    const auto connections = ConnectCommands(queues);
+    const auto before = [&](const auto& waits_of) {
+      return FinishedBefore(queues.queue_of_command, waits_of);
+    };
+    const auto wanted = before([&](int i) { return commands[i].waits; });
+    const auto got = before([&](int i) {
+      std::vector<int> waits = connections[i].events;
+      waits.insert(waits.end(), connections[i].counters.begin(), connections[i].counters.end());
+      return waits;
+    });
+    const auto seen = before([&](int i) { return connections[i].events; });
+    const auto is_stream = [&](int c) { return kinds[commands[c].queue] == kS; };
+    for (int i = 0; i < 40; ++i) {
+      CHECK(got[i] == wanted[i]);
+      for (int event : connections[i].events) {
+        CHECK(is_stream(event));
+        CHECK(is_stream(i));
+        CHECK(connections[event].has_event);
+      }
+      for (int counter : connections[i].counters) {
+        CHECK((!is_stream(counter) || !is_stream(i)));
+        CHECK(connections[counter].has_counter);
+      }
+      if (!is_stream(i)) continue;
+      for (int other = 0; other < i; ++other) {
+        if (wanted[i][other] && is_stream(other)) CHECK(seen[i][other]);
+      }
     }
   }
 }

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
-#include "profilers/executor/queue_program.h"
+#include "profilers/executor/command_queue.h"
 #include "tests/profilers/stand_in_streams.h"
 #include "tests/support/paths.h"
 

@@ -1,15 +1,16 @@
-#include "profilers/executor/plan.h"
+#include "profilers/executor/compile_plan.h"
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
 #include "framework/graph/op_order.h"
+#include "framework/schedule/compiled_graph.h"
 #include "framework/schedule/issue_order.h"
+#include "framework/schedule/stream_memory.h"
 #include "profilers/executor/buffer_placement.h"
 #include "profilers/executor/buffers.h"
 #include "profilers/executor/command_order.h"
 #include "profilers/executor/issued_commands.h"
-#include "profilers/executor/peak_memory.h"
 #include "profilers/executor/placed_graph.h"
 
 namespace emplace {
@@ -36,6 +37,44 @@ void RequireExecutable(const Problem& problem, std::span<const DeviceIndex> devi
                                  graph.op(v).kind,
                                  cluster.device(device_of_op[v]).name));
   }
+}
+
+// Returns the most bytes in use at the same time by the rules of stream semantics
+// (simulator/README.md, "Memory in S"). StreamMemory determines the buffers that an op allocates
+// and frees; the commands determine the copies.
+// @param order  [num_ops] in which the commands were issued   @return [num_devices] [B]
+std::vector<std::int64_t> PeakMemory(const Graph& graph,
+                                     int num_devices,
+                                     std::span<const DeviceIndex> device_of_op,
+                                     std::span<const int> order,
+                                     const IssuedCommands& issued) {
+  const CompiledGraph compiled(graph, order);
+  std::vector<DeviceIndex> device;
+  for (int v : order) device.push_back(device_of_op[v]);
+  StreamMemory memory(compiled, num_devices);
+  memory.Begin(compiled, device.data());
+  // A copy allocates memory at its destinations with its first hop.
+  std::vector<const Copy*> begun_by(issued.commands.size(), nullptr);
+  for (const CarriedCopy& carried : issued.copies) {
+    begun_by[carried.ways.front().front()] = &carried.copy;
+  }
+  int position = -1;
+  for (size_t c = 0; c < issued.commands.size(); ++c) {
+    const PlanCommand& command = issued.commands[c];
+    if (command.type == PlanCommand::Type::kOp) {
+      if (position >= 0) memory.Release(compiled, position);
+      memory.Allocate(compiled, ++position);
+      for (int i = compiled.item_begin[position]; i < compiled.item_begin[position + 1]; ++i) {
+        memory.Make(compiled, i, position);
+      }
+    } else if (begun_by[c] != nullptr && command.tensor != kControlTensor) {
+      for (int d : begun_by[c]->destinations) {
+        memory.Receive(compiled, compiled.item_of[command.tensor], d);
+      }
+    }
+  }
+  if (position >= 0) memory.Release(compiled, position);
+  return memory.peak();
 }
 
 std::vector<PlannedOp> PlannedOps(const PlacedGraph& placed) {
@@ -90,7 +129,6 @@ void SetAddresses(const ProgramBuffers& program,
 
 ExecutionPlan CompilePlan(const Problem& problem,
                           std::span<const DeviceIndex> device_of_op,
-                          MemoryReuse reuse,
                           std::span<const int> issue_order) {
   const Graph& graph = problem.graph();
   const std::vector<int> issue = issue_order.empty()
@@ -113,14 +151,10 @@ ExecutionPlan CompilePlan(const Problem& problem,
   const std::vector<int> streams = issued.StreamOfCommand();
   const auto hazards = FindHazards(program.accesses, static_cast<int>(program.buffers.size()));
   CommandOrder order = OrderCommands(streams, plan.num_streams(), issued.dependencies, hazards);
-  BufferPlacement memory = PlaceBuffers(program.buffers, plan.num_devices, streams, order, reuse);
-  if (reuse == MemoryReuse::kTight) {
-    order = OrderCommands(streams, plan.num_streams(), issued.dependencies, hazards, memory.waits);
-  }
+  BufferPlacement memory = PlaceBuffers(program.buffers, plan.num_devices, streams, order);
 
   plan.commands = std::move(issued.commands);
   plan.hazard_waits = order.hazard_waits;
-  plan.added_waits = order.memory_waits;
   plan.arena_bytes = std::move(memory.arena_bytes);
   plan.staging_bytes = memory.staging_bytes;
   SetWaits(std::move(order.waits), plan.commands);

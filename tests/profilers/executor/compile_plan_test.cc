@@ -1,8 +1,7 @@
-#include "profilers/executor/plan.h"
+#include "profilers/executor/compile_plan.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include <doctest/doctest.h>
@@ -31,33 +30,6 @@ RandomProblemOptions Executable(Rng& rng) {
           .host_costs = false,
           .occupies = false};
 }
-
-// Which commands have finished for sure when another one starts: the plan's streams and waits,
-// closed by plain reachability.
-class HappensBefore {
- public:
-  explicit HappensBefore(const ExecutionPlan& plan) : before_(plan.commands.size()) {
-    std::vector<int> last(plan.num_streams(), -1);
-    for (size_t c = 0; c < plan.commands.size(); ++c) {
-      before_[c].assign(plan.commands.size(), false);
-      const auto follow = [&](int other) {
-        for (size_t i = 0; i < before_.size(); ++i) {
-          if (before_[other][i]) before_[c][i] = true;
-        }
-        before_[c][other] = true;
-      };
-      int& previous = last[plan.commands[c].stream];
-      if (previous >= 0) follow(previous);
-      for (int other : plan.commands[c].waits) follow(other);
-      previous = static_cast<int>(c);
-    }
-  }
-
-  bool operator()(int first, int second) const { return before_[second][first]; }
-
- private:
-  std::vector<std::vector<bool>> before_;
-};
 
 struct Access {
   int command = 0;
@@ -111,14 +83,14 @@ std::string FindRace(const ExecutionPlan& plan) {
   std::vector<Access> accesses = AccessesOf(plan);
   std::erase_if(accesses, [](const Access& a) { return a.begin == a.end; });
   std::ranges::sort(accesses, {}, [](const Access& a) { return std::pair(a.device, a.begin); });
-  const HappensBefore before(plan);
+  const auto before = FinishedBefore(plan);
   std::vector<const Access*> open;
   for (const Access& a : accesses) {
     std::erase_if(open,
                   [&](const Access* b) { return b->device != a.device || b->end <= a.begin; });
     for (const Access* b : open) {
       if ((!a.writes && !b->writes) || a.command == b->command) continue;
-      if (before(a.command, b->command) || before(b->command, a.command)) continue;
+      if (before[b->command][a.command] || before[a.command][b->command]) continue;
       return fmt::format("commands {} and {} touch byte {} of device {}",
                          a.command,
                          b->command,
@@ -275,8 +247,7 @@ TEST_CASE("per stream, commands stand in the order of the simulator's stream sem
     const auto problem = RandomProblem(rng, Executable(rng));
     const auto devices = RandomDevices(rng, *problem);
     const SimulatorOptions options = StreamInSomeOrder(rng, *problem);
-    const ExecutionPlan plan =
-        CompilePlan(*problem, devices, MemoryReuse::kNoWaits, options.issue_order);
+    const ExecutionPlan plan = CompilePlan(*problem, devices, options.issue_order);
     const Timeline timeline = SimulateReference(*problem, devices, options);
 
     using Key = std::tuple<bool, int, int, int>;  // is copy, op, tensor, hop
@@ -302,10 +273,7 @@ TEST_CASE("a plan's peaks are those of the plain implementation of stream semant
     const auto problem = RandomProblem(rng, Executable(rng));
     const auto devices = RandomDevices(rng, *problem);
     const SimulatorOptions options = StreamInSomeOrder(rng, *problem);
-    const ExecutionPlan plan = CompilePlan(*problem,
-                                           devices,
-                                           round % 2 ? MemoryReuse::kTight : MemoryReuse::kNoWaits,
-                                           options.issue_order);
+    const ExecutionPlan plan = CompilePlan(*problem, devices, options.issue_order);
     const Timeline timeline = SimulateReference(*problem, devices, options);
     CAPTURE(round);
     for (int d = 0; d < problem->num_devices(); ++d) {
@@ -324,14 +292,13 @@ TEST_CASE("in virtual time a plan takes what stream semantics says, command by c
     const auto problem = RandomProblem(rng, options);
     const auto devices = RandomDevices(rng, *problem);
     const SimulatorOptions stream = StreamInSomeOrder(rng, *problem);
-    const auto plan = std::make_shared<ExecutionPlan>(
-        CompilePlan(*problem, devices, MemoryReuse::kNoWaits, stream.issue_order));
+    const auto plan =
+        std::make_shared<ExecutionPlan>(CompilePlan(*problem, devices, stream.issue_order));
     const Timeline timeline = SimulateReference(*problem, devices, stream);
     const StepRecord step =
         MakeVirtualBackend(problem)->Load(plan, DispatchMode::kGraph)->Step(true);
 
     CAPTURE(round);
-    REQUIRE(plan->added_waits == 0);
     if (plan->hazard_waits > 0) {  // which the simulator does not know; they only delay
       REQUIRE(step.step_time >= timeline.outcome.step_time);
       continue;
@@ -354,28 +321,19 @@ TEST_CASE("in virtual time a plan takes what stream semantics says, command by c
   CHECK(exact > rounds / 2);
 }
 
-TEST_CASE("no two commands touch the same bytes in no order, whatever the memory's reuse") {
+TEST_CASE("no two commands touch the same bytes in no order") {
   Rng rng(14);
-  std::int64_t tight_bytes = 0, loose_bytes = 0;
-  int tight_waits = 0;
   for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
     RandomProblemOptions options = Executable(rng);
     options.num_ops = 10 + UniformInt(rng, 50);
     const auto problem = RandomProblem(rng, options);
     const auto devices = RandomDevices(rng, *problem);
-    for (MemoryReuse reuse : {MemoryReuse::kNoWaits, MemoryReuse::kTight}) {
-      const ExecutionPlan plan = CompilePlan(*problem, devices, reuse);
-      CAPTURE(round);
-      REQUIRE(FindRace(plan) == "");
-      REQUIRE(StaysInside(plan));
-      REQUIRE(FindWrongBytes(*problem, devices, plan, rng) == "");
-      auto& sum = reuse == MemoryReuse::kTight ? tight_bytes : loose_bytes;
-      sum += std::accumulate(plan.arena_bytes.begin(), plan.arena_bytes.end(), plan.staging_bytes);
-      tight_waits += plan.added_waits;
-    }
+    const ExecutionPlan plan = CompilePlan(*problem, devices);
+    CAPTURE(round);
+    REQUIRE(FindRace(plan) == "");
+    REQUIRE(StaysInside(plan));
+    REQUIRE(FindWrongBytes(*problem, devices, plan, rng) == "");
   }
-  CHECK(tight_waits > 0);
-  CHECK(tight_bytes < loose_bytes);
 }
 
 TEST_CASE("waits: of other streams, ascending, all dependencies covered, none of them implied") {
@@ -384,9 +342,8 @@ TEST_CASE("waits: of other streams, ascending, all dependencies covered, none of
     const auto problem = RandomProblem(rng, Executable(rng));
     const Graph& graph = problem->graph();
     const auto devices = RandomDevices(rng, *problem);
-    const ExecutionPlan plan =
-        CompilePlan(*problem, devices, round % 2 ? MemoryReuse::kTight : MemoryReuse::kNoWaits);
-    const HappensBefore before(plan);
+    const ExecutionPlan plan = CompilePlan(*problem, devices);
+    const auto before = FinishedBefore(plan);
     std::vector<int> command_of(graph.num_ops());
     std::vector<bool> awaited(plan.commands.size(), false);
     CAPTURE(round);
@@ -401,15 +358,15 @@ TEST_CASE("waits: of other streams, ascending, all dependencies covered, none of
       for (int wait : command.waits) {
         awaited[wait] = true;
         REQUIRE(plan.commands[wait].stream != command.stream);
-        for (int other : command.waits) REQUIRE_FALSE(before(wait, other));
-        if (previous >= 0) REQUIRE_FALSE(before(wait, previous));
+        for (int other : command.waits) REQUIRE_FALSE(before[other][wait]);
+        if (previous >= 0) REQUIRE_FALSE(before[previous][wait]);
       }
     }
     for (size_t c = 0; c < awaited.size(); ++c) {
       REQUIRE(plan.commands[c].is_awaited == awaited[c]);
     }
     for (int v = 0; v < graph.num_ops(); ++v) {
-      for (int p : graph.predecessors(v)) REQUIRE(before(command_of[p], command_of[v]));
+      for (int p : graph.predecessors(v)) REQUIRE(before[command_of[v]][command_of[p]]);
     }
   }
 }
@@ -488,10 +445,7 @@ TEST_CASE("initial values: tensors without producer and storage, filled by dtype
   const int tokens = small.Input("tokens", 64);
   small.op(y).inputs.push_back(tokens);
   small.op(m).inputs.push_back(tokens);
-  const auto problem = [&] {
-    ProblemBuilder& builder = small;
-    return static_cast<SmallProblem&>(builder).Finish();
-  }();
+  const auto problem = small.Finish();
   const ExecutionPlan plan = CompilePlan(*problem, std::vector<DeviceIndex>{0, 1, 0, 0});
   std::map<std::pair<int, int>, InitialValue> by_place;  // (tensor, device)
   for (const auto& value : plan.initial_values) {
@@ -541,15 +495,13 @@ TEST_CASE("plans of committed graphs under random placements keep memory apart")
     CHECK(alone.arena_bytes[0] >= alone.peak_bytes[0]);
     CHECK(alone.arena_bytes[0] < alone.peak_bytes[0] * 1.01);
     CHECK(alone.arena_bytes[1] == 0);
-    for (MemoryReuse reuse : {MemoryReuse::kNoWaits, MemoryReuse::kTight}) {
-      const ExecutionPlan plan = CompilePlan(*problem, placement, reuse);
-      CAPTURE(graph->name());
-      CHECK(FindRace(plan) == "");
-      CHECK(StaysInside(plan));
-      CHECK(plan.hazard_waits == 0);
-      for (int d = 0; d < 2; ++d) {
-        CHECK(plan.peak_bytes[d] == timeline.outcome.devices[d].peak);
-      }
+    const ExecutionPlan plan = CompilePlan(*problem, placement);
+    CAPTURE(graph->name());
+    CHECK(FindRace(plan) == "");
+    CHECK(StaysInside(plan));
+    CHECK(plan.hazard_waits == 0);
+    for (int d = 0; d < 2; ++d) {
+      CHECK(plan.peak_bytes[d] == timeline.outcome.devices[d].peak);
     }
   }
 }
