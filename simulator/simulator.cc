@@ -9,11 +9,11 @@
 #include "framework/base/parallel.h"
 #include "simulator/engine/engine.h"
 #include "simulator/engine/placement_check.h"
-#include "simulator/lanes/lane_engine.h"
+#include "simulator/lanes/lane_buffers.h"
 #include "simulator/lanes/lane_kernel.h"
 #include "simulator/lanes/lane_moves.h"
 #include "simulator/lanes/lane_program.h"
-#include "simulator/period/period_evaluator.h"
+#include "simulator/period/period.h"
 
 namespace emplace {
 namespace {
@@ -154,7 +154,7 @@ class Simulator final : public Evaluator {
  private:
   struct Worker {
     std::unique_ptr<Engine> engine;
-    std::unique_ptr<LaneEngine> lanes;    // if there are lanes
+    std::unique_ptr<LaneBuffers> lanes;   // if there are lanes
     std::unique_ptr<LaneMoves> moves;     // made when neighbours are first evaluated
     std::vector<std::uint8_t> device;     // [num_ops] by position
     std::vector<std::uint8_t> placement;  // [num_groups]
@@ -180,7 +180,7 @@ class Simulator final : public Evaluator {
       }
       for (Worker& worker : workers_) {
         if (!lane_program_->possible) continue;
-        worker.lanes = std::make_unique<LaneEngine>(*lane_program_, *kernel_, allowed_);
+        worker.lanes = std::make_unique<LaneBuffers>(*lane_program_, *kernel_);
       }
     }
     return lane_program_->possible;
@@ -246,12 +246,12 @@ class Simulator final : public Evaluator {
     }
     std::array<const DeviceIndex*, kMostLanes> in_lane;
     for (size_t lane = 0; lane < count; ++lane) in_lane[lane] = rows[first + lane];
-    if (!worker.lanes->Run({in_lane.data(), count}, results.busy_wanted())) {
+    if (!worker.lanes->Run({in_lane.data(), count}, allowed_, results.busy_wanted())) {
       for (size_t i = 0; i < rows.size(); ++i) check_(rows[i]);  // throws for the first wrong one
     }
     for (size_t lane = 0; lane < count; ++lane) {
-      if (worker.lanes->results().done(static_cast<int>(lane))) {
-        Write(worker.lanes->results(), static_cast<int>(lane), first + lane, results);
+      if (worker.lanes->done(static_cast<int>(lane))) {
+        Write(*worker.lanes, static_cast<int>(lane), first + lane, results);
       } else {
         RunOne(worker, rows[first + lane], first + lane, results);
       }

@@ -46,7 +46,7 @@ struct SimulatorOptions {
 };
 
 /// Makes a simulator for any number of placements. For a problem with Objective::kPeriod it
-/// computes the period instead of a step time (period_engine.h), and only `threads` matters.
+/// computes the period instead of a step time (period/period.h), and only `threads` matters.
 ///
 /// Evaluate() of the simulator throws InputError for a placement of the wrong size, for a group on
 /// a device where it may not run, and for a route that the cluster lacks. A placement that does not

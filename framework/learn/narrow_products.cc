@@ -41,8 +41,9 @@ struct Product {
   const float* w;     // [k, m]
   const float* bias;  // [m]; nullptr: adds to y
   float* y;           // [n, m]
+  Index n;
   int k, m;
-  bool relu;
+  bool relu = false;
 };
 
 // Multiplies kRows rows. @param x, y  first of these rows
@@ -77,7 +78,8 @@ void MultiplyBlock(const float* x,
 }
 
 template <int kVectors>
-void MultiplyRows(const Product& p, Index n) {
+void MultiplyRows(const Product& p) {
+  const Index n = p.n;
   const int k = p.k, m = p.m, last = m - (kVectors - 1) * kLanes;
   const bool relu = p.relu;
   Row<kVectors> w[kMostCols], bias_row;
@@ -147,8 +149,8 @@ void WithVectors(Index m, Function f) {
   (std::make_integer_sequence<int, kMostVectors>());
 }
 
-void Multiply(const Product& p, Index n) {
-  WithVectors(p.m, [&](auto vectors) { MultiplyRows<vectors>(p, n); });
+void Multiply(const Product& p) {
+  WithVectors(p.m, [&](auto vectors) { MultiplyRows<vectors>(p); });
 }
 
 int Int(Index i) {
@@ -159,26 +161,13 @@ int Int(Index i) {
 
 void NarrowAffine(const Matrix& x, const Matrix& w, const Matrix& bias, bool relu, Matrix& y) {
   EMPLACE_DCHECK(IsNarrow(w), "");
-  Multiply({.x = x.data(),
-            .w = w.data(),
-            .bias = bias.data(),
-            .y = y.data(),
-            .k = Int(w.rows()),
-            .m = Int(w.cols()),
-            .relu = relu},
-           x.rows());
+  Multiply(
+      {x.data(), w.data(), bias.data(), y.data(), x.rows(), Int(w.rows()), Int(w.cols()), relu});
 }
 
 void AddNarrowProduct(const Matrix& x, const Matrix& w, Matrix& y) {
   EMPLACE_DCHECK(IsNarrow(w), "");
-  Multiply({.x = x.data(),
-            .w = w.data(),
-            .bias = nullptr,
-            .y = y.data(),
-            .k = Int(w.rows()),
-            .m = Int(w.cols()),
-            .relu = false},
-           x.rows());
+  Multiply({x.data(), w.data(), nullptr, y.data(), x.rows(), Int(w.rows()), Int(w.cols())});
 }
 
 void NarrowProductTransposed(const Matrix& y, const Matrix& w, bool add, Matrix& x) {
@@ -186,14 +175,8 @@ void NarrowProductTransposed(const Matrix& y, const Matrix& w, bool add, Matrix&
   static constexpr float kZeros[kMostCols] = {};
   float transposed[kMostCols * kMostCols];
   Eigen::Map<Matrix>(transposed, w.cols(), w.rows()) = w.transpose();
-  Multiply({.x = y.data(),
-            .w = transposed,
-            .bias = add ? nullptr : kZeros,
-            .y = x.data(),
-            .k = Int(w.cols()),
-            .m = Int(w.rows()),
-            .relu = false},
-           x.rows());
+  const float* const bias = add ? nullptr : kZeros;
+  Multiply({y.data(), transposed, bias, x.data(), x.rows(), Int(w.cols()), Int(w.rows())});
 }
 
 void AddNarrowOuterProducts(const Matrix& x, const Matrix& y, Matrix& w) {

@@ -1,4 +1,4 @@
-#include "simulator/gpu/gpu_evaluator.h"
+// MakeGpuEvaluator(): the simulator on a GPU, and on the processor what the GPU leaves to it.
 
 #include <algorithm>
 #include <utility>

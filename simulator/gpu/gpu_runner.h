@@ -3,8 +3,8 @@
 // Simulates batches of any size on a GPU: divides them into launches that fit into its memory, and
 // copies the placements and outcomes of one launch while another one runs.
 //
-// Internal to the simulator; gpu_evaluator.h checks placements and evaluates those that are left to
-// the CPU.
+// Internal to the simulator; gpu_evaluator.cc checks placements and evaluates those that are left
+// to the CPU.
 
 #include <array>
 #include <cstddef>

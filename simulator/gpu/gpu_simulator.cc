@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "simulator/gpu/gpu_evaluator.h"
 #include "simulator/gpu/gpu_module.h"
 #include "simulator/semantics.h"
 

@@ -38,4 +38,10 @@ std::unique_ptr<Evaluator> MakeGpuSimulator(std::shared_ptr<const Problem> probl
                                             const SimulatorOptions& options,
                                             int gpu);
 
+class GpuDevice;
+/// Makes the same on any GpuDevice. Internal to the simulator.
+std::unique_ptr<Evaluator> MakeGpuEvaluator(std::shared_ptr<const Problem> problem,
+                                            const SimulatorOptions& options,
+                                            std::unique_ptr<GpuDevice> device);
+
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <utility>
 
 namespace emplace {
@@ -30,7 +31,8 @@ class Layout {
 }  // namespace
 
 LaneBuffers::LaneBuffers(const LaneProgram& program, const LaneKernel& kernel)
-    : program_(program), kernel_(kernel) {
+    : program_(program), kernel_(kernel), in_lane_(kernel.lanes), classes_(program.classes.size()) {
+  std::iota(classes_.begin(), classes_.end(), 0);
   const LaneProgram& p = program_;
   const size_t lanes = kernel_.lanes, numbers = lanes * sizeof(std::uint32_t);
   const size_t bytes = lanes * sizeof(std::uint64_t), words = kernel_.row_bytes(p.num_devices);
@@ -67,6 +69,26 @@ LaneBuffers::LaneBuffers(const LaneProgram& program, const LaneKernel& kernel)
   run_.devices = devices_;
   run_.on_device = on_device_;
   run_.end = p.num_ops;
+}
+
+bool LaneBuffers::Run(std::span<const std::uint8_t* const> placements,
+                      std::span<const std::uint64_t> allowed,
+                      bool busy_wanted) {
+  for (size_t lane = 0; lane < in_lane_.size(); ++lane) {
+    in_lane_[lane] = placements[lane < placements.size() ? lane : 0];
+  }
+  const std::uint64_t wrong =
+      kernel_.load(in_lane_, allowed, program_.num_devices, devices_, on_device_, run_.in_use);
+  if (wrong != 0) return false;
+  run_.busy_wanted = busy_wanted;
+  if (program_.memory != LaneMemory::kNone) {
+    kernel_.add_residents(program_, run_);
+    kernel_.find_last_uses(program_, run_, classes_);
+  }
+  run_.begin = 0;
+  run_.end = program_.num_ops;
+  Pass();
+  return true;
 }
 
 void LaneBuffers::Pass() {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "framework/base/time.h"
 #include "simulator/lanes/lane_kernel.h"
@@ -28,6 +30,13 @@ class LaneBuffers {
   /// They seldom matter: a lane is wrong only if something that takes time starts at a 0. The
   /// host's clock is not lost.
   void Pass();
+  /// Simulates placements from the first op to the last.
+  /// @param placements  [1 .. lanes] by group, with every route that they need
+  /// @param allowed     [num_groups] masks of devices
+  /// @return false, without results: in some placement a group is on a device where it may not be
+  bool Run(std::span<const std::uint8_t* const> placements,
+           std::span<const std::uint64_t> allowed,
+           bool busy_wanted);
   std::uint8_t* devices() { return devices_; }
   std::byte* on_device() { return on_device_; }
   /// The state that changes from op to op and that a pass needs to resume, in one piece of memory.
@@ -77,6 +86,8 @@ class LaneBuffers {
   std::uint8_t* devices_ = nullptr;
   std::byte *on_device_ = nullptr, *state_ = nullptr;
   std::size_t state_bytes_ = 0;
+  std::vector<const std::uint8_t*> in_lane_;  // [lanes] of Run()
+  std::vector<std::int32_t> classes_;         // all alias classes
 };
 
 }  // namespace emplace

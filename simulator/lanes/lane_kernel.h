@@ -4,7 +4,7 @@
 // AVX-512 has 16. The pass is written once (lane_pass.h) for both. The program contains both
 // kernels, even if it is compiled for plain x86-64, and chooses one at run time.
 //
-// Internal to the simulator; used by lane_engine.h and lane_moves.h.
+// Internal to the simulator; used by lane_buffers.h and lane_moves.h.
 
 #include <cstdint>
 #include <span>

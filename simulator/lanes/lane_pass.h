@@ -21,7 +21,7 @@
 
 namespace emplace {
 
-/// @tparam I          Avx2Lanes or Avx512Lanes
+/// @tparam I          Avx2Lanes (lane_kernel_avx2.cc) or Avx512Lanes
 /// @tparam BytesOf    NoBytes, Bytes32 or Bytes64
 /// @tparam kGeneral   LaneProgram::general, or too many devices for I::Lookup()
 /// @tparam kDevices   the number of devices, or 0: any

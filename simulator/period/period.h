@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "framework/placement/placement.h"
@@ -30,5 +31,10 @@ void EvaluatePeriod(const Problem& problem,
                     std::span<const DeviceIndex> device_of_op,
                     const OutcomeDetail& detail,
                     Outcome& outcome);
+
+/// Makes the evaluator of a problem with Objective::kPeriod by the fast implementation. It refuses
+/// the same placements as MakeSimulator() (simulator.h), which returns it for such problems.
+/// @param threads  threads that share a batch, at least 1; they never change a result
+std::unique_ptr<Evaluator> MakePeriodEvaluator(std::shared_ptr<const Problem> problem, int threads);
 
 }  // namespace emplace

@@ -5,60 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 namespace emplace {
-
-/// Priority queue of keys, least first. Keys are unique, so the order of pushing never matters.
-///
-/// An implicit heap with four children per node: half as deep as a binary heap. The children of key
-/// i are adjacent, at 4 i + 1 .. 4 i + 4. The memory is kept between runs.
-template <class Key>
-class EventHeap {
- public:
-  bool empty() const { return size_ == 0; }
-  /// Returns the least key. @pre not empty
-  Key top() const { return keys_[0]; }
-  void clear() { size_ = 0; }
-
-  void Push(Key key) {
-    if (size_ == keys_.size()) keys_.resize(keys_.size() * 2 + 16);
-    size_t hole = size_++;
-    while (hole > 0) {
-      const size_t parent = (hole - 1) / 4;
-      if (!(key < keys_[parent])) break;
-      keys_[hole] = keys_[parent];
-      hole = parent;
-    }
-    keys_[hole] = key;
-  }
-
-  /// Removes and returns the least key. @pre not empty
-  Key Pop() {
-    const Key least = keys_[0];
-    const Key last = keys_[--size_];
-    size_t hole = 0;
-    for (;;) {
-      const size_t first = hole * 4 + 1;
-      if (first >= size_) break;
-      size_t child = first;
-      const size_t end = first + 4 < size_ ? first + 4 : size_;
-      for (size_t other = first + 1; other < end; ++other) {
-        child = keys_[other] < keys_[child] ? other : child;
-      }
-      if (!(keys_[child] < last)) break;
-      keys_[hole] = keys_[child];
-      hole = child;
-    }
-    keys_[hole] = last;
-    return least;
-  }
-
- private:
-  std::vector<Key> keys_ = std::vector<Key>(64);
-  size_t size_ = 0;
-};
 
 /// The part of an EventQueue that is in memory: a radix heap. It suits keys that mostly increase: a
 /// key moves only a few times from one bucket to another, without a search.
@@ -84,7 +35,9 @@ class EventBacklog {
     Put(key);
   }
   /// Returns a lower bound of all keys; kNone if there is no key.
-  [[gnu::noinline]] Key Bound() const { return std::min(sorted_.empty() ? kNone : sorted_[0], LeastOfBuckets()); }
+  [[gnu::noinline]] Key Bound() const {
+    return std::min(sorted_.empty() ? kNone : sorted_[0], LeastOfBuckets());
+  }
   /// Removes some of the least keys, in ascending order, at most `room` >= 4. @return their number,
   /// 0 only if there is no key
   int Take(int room, Key* keys) {
@@ -235,21 +188,29 @@ class WideEventQueue {
   class Backlog {
    public:
     void Reset(std::span<const EventBacklog::Key> sorted) {
-      heap_.clear();
-      for (const auto key : sorted) heap_.Push(key);
+      keys_.assign(sorted.begin(), sorted.end());  // ascending keys are a heap
     }
 
    private:
     friend WideEventQueue;
-    EventHeap<Key> heap_;
+    std::vector<Key> keys_;
   };
 
-  explicit WideEventQueue(Backlog& backlog) : heap_(&backlog.heap_) {}
-  void Push(Key key) { heap_->Push(key); }
-  Key Pop() { return heap_->empty() ? kNone : heap_->Pop(); }
+  explicit WideEventQueue(Backlog& backlog) : keys_(&backlog.keys_) {}
+  void Push(Key key) {
+    keys_->push_back(key);
+    std::push_heap(keys_->begin(), keys_->end(), std::greater<>());
+  }
+  Key Pop() {
+    if (keys_->empty()) return kNone;
+    std::pop_heap(keys_->begin(), keys_->end(), std::greater<>());
+    const Key least = keys_->back();
+    keys_->pop_back();
+    return least;
+  }
 
  private:
-  EventHeap<Key>* heap_;
+  std::vector<Key>* keys_;
 };
 
 }  // namespace emplace

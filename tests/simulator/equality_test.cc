@@ -1,167 +1,133 @@
-// The engine of every semantics against its plain implementation, to the nanosecond and the byte.
+// Every evaluator of the simulator against the plain implementation, to the nanosecond and the
+// byte.
 
-#include <fmt/format.h>
+#include <set>
 
 #include "tests/simulator/simulate.h"
+#include "tests/support/lane_problems.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-// Compares all that both say; the message names the first difference.
-std::string Difference(const Outcome& fast, const Outcome& reference) {
-  if (fast.step_time != reference.step_time) {
-    return fmt::format("step time {} instead of {}", fast.step_time, reference.step_time);
-  }
-  if (fast.feasible != reference.feasible) return "feasible";
-  for (size_t d = 0; d < reference.devices.size(); ++d) {
-    const auto &a = fast.devices[d], &b = reference.devices[d];
-    if (a.busy != b.busy) return fmt::format("busy of device {}", d);
-    if (a.peak != b.peak) return fmt::format("peak of device {}: {} not {}", d, a.peak, b.peak);
-    if (a.deficit != b.deficit) return fmt::format("deficit of device {}", d);
-  }
-  for (size_t k = 0; k < reference.channels.size(); ++k) {
-    const auto &a = fast.channels[k], &b = reference.channels[k];
-    if (a.busy != b.busy || a.transfers != b.transfers || a.bytes != b.bytes) {
-      return fmt::format("channel {}", k);
-    }
-  }
-  if (fast.start != reference.start) return "start times";
-  if (fast.finish != reference.finish) return "finish times";
-  return "";
+bool Chance(Rng& rng, double probability) {
+  return Uniform01(rng) < probability;
 }
 
-// @param orders  in any issue order
-void CompareOnRandomProblems(SimulatorOptions simulator_options,
-                             RandomProblemOptions options,
-                             bool orders = false) {
-  Rng rng(1 + static_cast<int>(simulator_options.semantics));
-  for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
-    options.num_ops = 1 + UniformInt(rng, 40);
-    options.num_devices = 1 + UniformInt(rng, 5);
-    const auto problem = RandomProblem(rng, options);
-    if (orders) simulator_options.issue_order = RandomIssueOrder(rng, problem->graph());
-    const auto simulator = MakeSimulator(problem, simulator_options);
-    for (int i = 0; i < 4; ++i) {
-      const Placement placement = RandomPlacement(rng, *problem);
-      const Outcome fast = simulator->Evaluate(placement, {.channels = true, .op_times = true});
-      const Timeline reference = SimulateReference(
-          *problem, ExpandPlacement(placement, problem->grouping()), simulator_options);
-      const std::string difference = Difference(fast, reference.outcome);
+std::shared_ptr<const Problem> AnyProblem(Rng& rng, int) {
+  return RandomProblem(rng,
+                       {.num_ops = 1 + UniformInt(rng, 40),
+                        .num_devices = 1 + UniformInt(rng, 5),
+                        .ties = Chance(rng, 0.6),
+                        .cold_reads = Chance(rng, 0.3),
+                        .interference = Chance(rng, 0.3),
+                        .forbidden = Chance(rng, 0.5)});
+}
+
+// Two rounds in three on a machine that fits direct runs of queue semantics.
+std::shared_ptr<const Problem> QueueProblem(Rng& rng, int round) {
+  if (round % 3 == 0) return RandomLaneProblem(rng, round / 3);
+  const RandomProblemOptions options = OneHopOptions(rng, round);
+  const auto problem = RandomProblem(rng, options);
+  return options.forbidden || Chance(rng, 0.5) ? problem : InGroups(rng, *problem);
+}
+
+// Some kinds do not pay for transfers; ops in groups in half of the rounds.
+std::shared_ptr<const Problem> PeriodProblem(Rng& rng, int) {
+  const bool grouped = Chance(rng, 0.5);
+  auto steps = RandomProblem(rng,
+                             {.num_ops = 1 + UniformInt(rng, 60),
+                              .num_devices = 1 + UniformInt(rng, 5),
+                              .ties = Chance(rng, 0.7),
+                              .forbidden = !grouped});
+  if (grouped) steps = InGroups(rng, *steps);
+  const Cluster& cluster = steps->cluster();
+  std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
+  for (DeviceKind& kind : kinds) kind.pays_transfers = Chance(rng, 0.7);
+  std::vector<std::vector<int>> routes;
+  for (int from = 0; from < cluster.num_devices(); ++from) {
+    for (int to = 0; to < cluster.num_devices(); ++to) {
+      const auto route = cluster.route(from, to);
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  return std::make_shared<Problem>(
+      std::make_shared<Graph>(steps->graph()),
+      steps->grouping(),
+      std::make_shared<Cluster>(
+          cluster.name(),
+          kinds,
+          std::vector<Device>(cluster.devices().begin(), cluster.devices().end()),
+          std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),
+          routes),
+      steps->costs(),
+      Objective::kPeriod,
+      ProblemChecks::kPlacementOnly);
+}
+
+struct Family {
+  const char* name;
+  std::vector<Semantics> semantics;  // in turn
+  std::shared_ptr<const Problem> (*make)(Rng& rng, int round);
+  int rounds, most_placements;
+};
+
+TEST_CASE("every evaluator equals the plain implementation") {
+  const Family families[] = {
+      {"any problem", AllSemantics(), &AnyProblem, 900, 10},
+      {"lanes", {Semantics::kStream}, &RandomLaneProblem, 250, 60},
+      {"direct runs", {Semantics::kQueue}, &QueueProblem, 200, 40},
+      {"period", AllSemantics(), &PeriodProblem, 120, 50},
+  };
+  Rng rng(1);
+  for (const Family& family : families) {
+    CAPTURE(family.name);
+    Compared all;
+    for (int round = 0; round < family.rounds * EMPLACE_TEST_SCALE; ++round) {
       CAPTURE(round);
-      REQUIRE_MESSAGE(difference.empty(), difference);
-    }
-  }
-}
-
-TEST_CASE("the fast engines equal the reference on random problems full of ties") {
-  for (const Semantics semantics : AllSemantics()) {
-    for (bool count_gaps : {false, true}) {
-      CAPTURE(ToString(semantics));
-      for (bool contention : {true, false}) {
-        CompareOnRandomProblems(
-            {.semantics = semantics, .count_gaps = count_gaps, .channel_contention = contention},
-            {.forbidden = true});
+      const auto problem = family.make(rng, round);
+      SimulatorOptions options{
+          .semantics = family.semantics[round % family.semantics.size()],
+          .count_gaps = Chance(rng, 0.5),
+          .memory = problem->objective() == Objective::kPeriod || Chance(rng, 0.75),
+          .threads = 1 + UniformInt(rng, 3),
+          .channel_contention = Chance(rng, 0.8),
+          .order_may_change = Chance(rng, 0.3),
+          .most_lanes = kLaneWidths[UniformInt(rng, 2)]};
+      CAPTURE(ToString(options.semantics));
+      const bool has_order = EntryOf(options.semantics).has_issue_order &&
+                             problem->objective() == Objective::kStepTime;
+      if (has_order && Chance(rng, 0.5)) {
+        options.issue_order = RandomIssueOrder(rng, problem->graph());
       }
-    }
-  }
-}
-
-TEST_CASE("the fast engines equal the reference on random problems without ties") {
-  for (const Semantics semantics : AllSemantics()) {
-    CAPTURE(ToString(semantics));
-    CompareOnRandomProblems({semantics}, {.ties = false});
-  }
-}
-
-TEST_CASE("the fast engines equal the reference where reads may be cold") {
-  for (const Semantics semantics : AllSemantics()) {
-    CAPTURE(ToString(semantics));
-    CompareOnRandomProblems({semantics}, {.cold_reads = true});
-    CompareOnRandomProblems({semantics}, {.ties = false, .cold_reads = true});
-  }
-}
-
-TEST_CASE("the fast engines equal the reference where devices interfere") {
-  for (const Semantics semantics : AllSemantics()) {
-    CAPTURE(ToString(semantics));
-    for (const bool contention : {true, false}) {
-      const SimulatorOptions options{.semantics = semantics, .channel_contention = contention};
-      CompareOnRandomProblems(options, {.interference = true});
-      CompareOnRandomProblems(options, {.ties = false, .cold_reads = true, .interference = true});
-    }
-  }
-}
-
-TEST_CASE("the fast engines equal the reference in any issue order") {
-  int compared = 0;
-  for (const Semantics semantics : AllSemantics()) {
-    if (!EntryOf(semantics).has_issue_order) continue;
-    CAPTURE(ToString(semantics));
-    CompareOnRandomProblems({semantics}, {.forbidden = true}, true);
-    ++compared;
-  }
-  CHECK(compared > 0);
-}
-
-TEST_CASE("an issue order set later is as one that the simulator was made with") {
-  Rng rng(41);
-  for (int round = 0; round < 40 * EMPLACE_TEST_SCALE; ++round) {
-    const auto problem = RandomProblem(rng, {.num_ops = 1 + UniformInt(rng, 30)});
-    std::vector<Placement> placements;
-    for (int i = 0; i < 20; ++i) placements.push_back(RandomPlacement(rng, *problem));
-    for (const Semantics semantics : AllSemantics()) {
-      const SimulatorOptions own{.semantics = semantics,
-                                 .issue_order = EntryOf(semantics).has_issue_order
-                                                    ? RandomIssueOrder(rng, problem->graph())
-                                                    : std::vector<int>{},
-                                 .order_may_change = true};
-      const auto simulator = MakeSimulator(problem, own);
-      for (std::vector<int> order : {RandomIssueOrder(rng, problem->graph()), std::vector<int>{}}) {
-        REQUIRE(simulator->SetIssueOrder(order) == EntryOf(semantics).has_issue_order);
-        SimulatorOptions options = own;
-        if (EntryOf(semantics).has_issue_order && !order.empty()) options.issue_order = order;
-        const auto expected = MakeSimulator(problem, options)->Evaluate(placements);
-        const auto outcomes = simulator->Evaluate(placements);
-        for (size_t i = 0; i < placements.size(); ++i) {
-          const std::string difference = Difference(outcomes[i], expected[i]);
-          REQUIRE_MESSAGE(difference.empty(), difference);
-        }
+      const auto simulator = MakeSimulator(problem, options);
+      const Compared compared = CheckEvaluator(*simulator, options, rng, family.most_placements);
+      all.outcomes += compared.outcomes;
+      all.unfit += compared.unfit;
+      if (options.order_may_change) {
+        const std::vector<int> order = RandomIssueOrder(rng, problem->graph());
+        REQUIRE(simulator->SetIssueOrder(order) == has_order);
+        if (has_order) options.issue_order = order;
+        CheckEvaluator(*simulator, options, rng, 3);
       }
+      const std::vector<Evaluator*> abreast = simulator->Abreast(2), more = simulator->Abreast(7);
+      REQUIRE(std::ssize(more) == options.threads);
+      REQUIRE(std::set(more.begin(), more.end()).size() == more.size());
+      REQUIRE(abreast == std::vector(more.begin(), more.begin() + std::min(2, options.threads)));
+      REQUIRE(&more.back()->problem() == problem.get());
+      CheckEvaluator(*more.back(), options, rng, 3);
     }
+    MESSAGE(family.name << ": " << all.outcomes << " outcomes, " << all.unfit << " do not fit");
+    CHECK(all.unfit > all.outcomes / 20);
   }
 }
 
-TEST_CASE("batch = one by one, any number of threads, any order of the batch") {
-  Rng rng(3);
-  const auto problem = RandomProblem(rng, {.num_ops = 60, .num_devices = 4});
-  std::vector<Placement> placements;
-  for (int i = 0; i < 50; ++i) placements.push_back(RandomPlacement(rng, *problem));
-  for (const Semantics semantics : AllSemantics()) {
-    const auto single = MakeSimulator(problem, {semantics});
-    const auto threaded = MakeSimulator(problem, {.semantics = semantics, .threads = 3});
-    const auto batch = threaded->Evaluate(placements);
-    std::vector<Placement> reversed(placements.rbegin(), placements.rend());
-    const auto backward = threaded->Evaluate(reversed);
-    for (size_t i = 0; i < placements.size(); ++i) {
-      const Outcome alone = single->Evaluate(placements[i]);
-      REQUIRE(Difference(batch[i], alone) == "");
-      REQUIRE(Difference(backward[placements.size() - 1 - i], alone) == "");
-    }
+TEST_CASE("placements and moves that do not fit the problem are refused") {
+  for (const SimulatorOptions& options : EverySemantics()) {
+    CheckRefusals([&](auto problem) { return MakeSimulator(problem, options); });
   }
-}
-
-TEST_CASE("peaks can be left out") {
-  Rng rng(4);
-  const auto problem = RandomProblem(rng, {});
-  const Placement placement = RandomPlacement(rng, *problem);
-  for (const Semantics semantics : AllSemantics()) {
-    const auto with = MakeSimulator(problem, {semantics});
-    const auto without = MakeSimulator(problem, {.semantics = semantics, .memory = false});
-    CHECK(with->Evaluate(placement).step_time == without->Evaluate(placement).step_time);
-    CHECK(without->Evaluate(placement).feasible);
-  }
+  CheckRefusals([](auto problem) { return MakeSimulator(problem, {}); }, Objective::kPeriod);
 }
 
 }  // namespace

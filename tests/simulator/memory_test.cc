@@ -17,10 +17,7 @@ using P = std::vector<std::int64_t>;
 
 // a(100 B) -> b(10 B) -> c(1 B), costs 10.
 ProblemBuilder Chain() {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {10}, {}, 100);
   b.Op("b", {10}, {0}, 10);
   b.Op("c", {10}, {1}, 1);
@@ -42,9 +39,7 @@ TEST_CASE("a received copy: from the start of its last hop to its last reader th
 }
 
 TEST_CASE("intermediate hops count nothing; Q's copy begins with the last hop") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   const int up = b.Channel("up", 0, kGigabytePerSecond),
             down = b.Channel("down", 0, kGigabytePerSecond);
   b.Route(0, 1, {up, down});
@@ -59,10 +54,7 @@ TEST_CASE("intermediate hops count nothing; Q's copy begins with the last hop") 
 }
 
 TEST_CASE("S takes the peak again after each copy, before the inputs are released") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {1}, {}, 100);
   b.Op("b", {1}, {0}, 50);
   b.Op("c", {1}, {1}, 0);
@@ -88,11 +80,7 @@ TEST_CASE("parameters, buffers and optimiser state are resident for the whole st
 }
 
 TEST_CASE("a graph input is resident on every device that reads it") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.Device("d2");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(3, 0);
   const int x = b.Input("x", 7);
   b.Op("a", {1});
   b.Op("b", {1});
@@ -111,8 +99,7 @@ TEST_CASE("role output is never released") {
 }
 
 TEST_CASE("an output nobody reads goes when its op ends") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.Op("a", {5}, {}, 100);
   b.Op("b", {5}, {}, 10);
   // Q: b starts at 5 when a ends: both count. S: a is released behind a.
@@ -121,8 +108,7 @@ TEST_CASE("an output nobody reads goes when its op ends") {
 }
 
 TEST_CASE("an alias counts nothing and prolongs the life of what it shares") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.Op("a", {10}, {}, 100);
   b.Op("in_place", {10}, {0}, 100);
   b.Op("big", {10}, {}, 1000);
@@ -140,10 +126,7 @@ TEST_CASE("an alias counts nothing and prolongs the life of what it shares") {
 }
 
 TEST_CASE("an alias made on another device lives in the copy received there") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {10}, {}, 100);
   b.Op("in_place", {10}, {0}, 100);
   b.Op("big", {1}, {1}, 1000);

@@ -84,8 +84,7 @@ TEST_CASE("an engine's order holds every op once") {
 }
 
 TEST_CASE("an issue order is one of the graph, and only for semantics that have one") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.Op("a", {1});
   b.Op("b", {2}, {0});
   b.Op("c", {4}, {0});

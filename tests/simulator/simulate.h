@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -30,6 +31,29 @@ inline Timeline Simulate(const std::shared_ptr<const Problem>& problem,
 
 inline const SimulatorOptions kQ{Semantics::kQueue};
 inline const SimulatorOptions kS{Semantics::kStream};
+
+/// Devices d0, d1, ... without channels.
+inline ProblemBuilder Devices(int count) {
+  ProblemBuilder builder;
+  for (int d = 0; d < count; ++d) builder.Device("d" + std::to_string(d));
+  return builder;
+}
+
+/// Problems that fit direct runs of queue semantics (queue_direct.h).
+inline RandomProblemOptions OneHopOptions(Rng& rng, int round) {
+  return {.num_ops = 1 + UniformInt(rng, round % 10 == 0 ? 200 : 50),
+          .num_devices = 1 + UniformInt(rng, 5),
+          .ties = UniformInt(rng, 4) > 0,
+          .gaps = UniformInt(rng, 2) == 0,
+          .slots = false,
+          .shared_channels = UniformInt(rng, 2) == 0,
+          .egress = UniformInt(rng, 2) == 0,
+          .hops = false,
+          .broadcast = UniformInt(rng, 2) == 0,
+          .host_costs = false,
+          .occupies = false,
+          .forbidden = UniformInt(rng, 4) == 0};
+}
 
 /// Options with each semantics of the table and defaults otherwise, for what must hold in all.
 inline std::vector<SimulatorOptions> EverySemantics() {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Problems and comparisons for the tests of lanes.
+// What every evaluator of the simulator must do, and problems for it.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,13 +21,17 @@ inline constexpr int kLaneWidths[] = {16, 8};
 /// @param round  decides the sort
 std::shared_ptr<const Problem> RandomLaneProblem(Rng& rng, int round);
 
-/// Outcomes of placements by the plain implementation.
+/// The same problem with groups of random ops. @param single  on which every op may run anywhere
+std::shared_ptr<const Problem> InGroups(Rng& rng, const Problem& single);
+
+/// Outcomes of placements by the plain implementations of semantics and period, with channels.
 std::vector<Outcome> ReferenceOutcomes(const Problem& problem,
                                        const std::vector<Placement>& placements,
                                        const SimulatorOptions& options);
 
-/// The first difference in time, busy times, peaks and deficits; empty: none.
-std::string LaneDifference(const Outcome& outcome, const Outcome& expected);
+/// The first difference in time, busy times, peaks, deficits, and in channels and times of ops
+/// where `outcome` has them; empty: none.
+std::string Difference(const Outcome& outcome, const Outcome& expected);
 
 /// Columns with room for n outcomes.
 struct ColumnStorage {
@@ -38,5 +43,21 @@ struct ColumnStorage {
   std::vector<Nanos> step_time, busy;
   std::vector<std::int64_t> deficit, peak;
 };
+
+/// Compares an evaluator with the plain implementation, to the nanosecond and the byte: batches,
+/// single placements with channels and times of ops, rows, and the neighbours of one base after
+/// another, in all columns and in some.
+/// @param options  those of the evaluator   @param most  placements at a time
+/// @return outcomes compared, and how many of them do not fit into memory
+struct Compared {
+  int outcomes = 0, unfit = 0;
+};
+Compared CheckEvaluator(Evaluator& evaluator, const SimulatorOptions& options, Rng& rng, int most);
+
+/// Checks the messages about placements and moves that do not fit the problem.
+/// @param make  makes the evaluator of a problem
+void CheckRefusals(
+    const std::function<std::unique_ptr<Evaluator>(std::shared_ptr<const Problem>)>& make,
+    Objective objective = Objective::kStepTime);
 
 }  // namespace emplace::testing

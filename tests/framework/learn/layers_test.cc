@@ -5,15 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/gradients.h"
+
 namespace {
 
 using namespace emplace;
-
-Matrix Random(int rows, int cols, Rng& rng) {
-  Matrix matrix(rows, cols);
-  for (float& entry : matrix.reshaped()) entry = static_cast<float>(2 * Uniform01(rng) - 1);
-  return matrix;
-}
+using testing::Distance;
+using testing::RandomMatrix;
 
 float PlainSigmoid(float x) {
   return 1 / (1 + std::exp(-x));
@@ -23,11 +21,6 @@ const Matrix& ValueOf(const ParameterSet& parameters, const std::string& name) {
   const auto found = std::ranges::find(parameters.all(), name, &Parameter::name);
   REQUIRE(found != parameters.all().end());
   return found->value;
-}
-
-bool Near(const Matrix& a, const Matrix& b, float tolerance = 1e-5F) {
-  return a.rows() == b.rows() && a.cols() == b.cols() &&
-         (a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= tolerance);
 }
 
 TEST_CASE("linear: Glorot weights, no bias at first, x W + b") {
@@ -44,13 +37,13 @@ TEST_CASE("linear: Glorot weights, no bias at first, x W + b") {
   CHECK(ValueOf(parameters, "output.bias").isZero());
 
   for (Parameter& parameter : parameters.all())
-    parameter.value = Random(parameter.value.rows(), 10, rng);
+    parameter.value = RandomMatrix(parameter.value.rows(), 10, rng);
   for (int rows : {0, 1, 5}) {
     Tape tape;
-    const Matrix x = Random(rows, 20, rng);
+    const Matrix x = RandomMatrix(rows, 20, rng);
     const Matrix y = (x * weights).rowwise() + ValueOf(parameters, "output.bias").row(0);
-    CHECK(Near(tape.value(linear(tape, tape.Constant(x))), y));
-    CHECK(Near(tape.value(linear.WithRelu(tape, tape.Constant(x))), y.cwiseMax(0)));
+    CHECK(Distance(tape.value(linear(tape, tape.Constant(x))), y) <= 1e-5);
+    CHECK(Distance(tape.value(linear.WithRelu(tape, tape.Constant(x))), y.cwiseMax(0)) <= 1e-5);
   }
 }
 
@@ -95,7 +88,7 @@ TEST_CASE("lstm: steps, steps from gates, and the sequence in both directions ag
     ParameterSet parameters;
     const int in = 1 + UniformInt(rng, 4), hidden = 1 + UniformInt(rng, 9);
     const Lstm lstm(parameters, "l", in, hidden, rng);
-    const Matrix x = Random(steps, in, rng);
+    const Matrix x = RandomMatrix(steps, in, rng);
     for (const bool backward : {false, true}) {
       Tape tape;
       LstmState state = lstm.Zero(tape, 1), from_gates = state;
@@ -107,12 +100,13 @@ TEST_CASE("lstm: steps, steps from gates, and the sequence in both directions ag
         expected.row(t) << h, c;
         state = lstm.Step(tape, tape.Constant(x.row(t)), state);
         from_gates = lstm.StepFromGates(tape, SliceRows(tape, gates, t, 1), from_gates);
-        CHECK(Near(tape.value(state.hidden), h));
-        CHECK(Near(tape.value(from_gates.hidden), h));
-        CHECK(Near(tape.value(state.cell), c));
+        CHECK(Distance(tape.value(state.hidden), h) <= 1e-5);
+        CHECK(Distance(tape.value(from_gates.hidden), h) <= 1e-5);
+        CHECK(Distance(tape.value(state.cell), c) <= 1e-5);
       }
-      CHECK(Near(tape.value(lstm.Sequence(tape, tape.ConstantView(x), backward)), expected));
-      CHECK(Near(tape.value(lstm.SequenceFromGates(tape, gates, backward)), expected));
+      CHECK(Distance(tape.value(lstm.Sequence(tape, tape.ConstantView(x), backward)), expected) <=
+            1e-5);
+      CHECK(Distance(tape.value(lstm.SequenceFromGates(tape, gates, backward)), expected) <= 1e-5);
     }
   }
 }
@@ -121,15 +115,15 @@ TEST_CASE("lstm: the rows of a batch do not see each other") {
   Rng rng(6);
   ParameterSet parameters;
   const Lstm lstm(parameters, "l", 3, 4, rng);
-  const Matrix x = Random(5, 3, rng);
-  Matrix h = Random(5, 4, rng), c = Random(5, 4, rng);
+  const Matrix x = RandomMatrix(5, 3, rng);
+  Matrix h = RandomMatrix(5, 4, rng), c = RandomMatrix(5, 4, rng);
   Tape tape;
   const LstmState next = lstm.Step(tape, tape.Constant(x), {tape.Constant(h), tape.Constant(c)});
   for (int row = 0; row < 5; ++row) {
     Matrix h_row = h.row(row), c_row = c.row(row);
     PlainStep(parameters, x.row(row), h_row, c_row);
-    CHECK(Near(tape.value(next.hidden).row(row), h_row));
-    CHECK(Near(tape.value(next.cell).row(row), c_row));
+    CHECK(Distance(tape.value(next.hidden).row(row), h_row) <= 1e-5);
+    CHECK(Distance(tape.value(next.cell).row(row), c_row) <= 1e-5);
   }
 }
 
@@ -138,7 +132,7 @@ TEST_CASE("lstm: gradients of the sequence are those of its steps") {
   for (const bool backward : {false, true}) {
     ParameterSet parameters;
     const Lstm lstm(parameters, "l", 3, 5, rng);
-    const Matrix x = Random(6, 3, rng), weights = Random(6, 10, rng);
+    const Matrix x = RandomMatrix(6, 3, rng), weights = RandomMatrix(6, 10, rng);
     std::vector<Matrix> gradients;
     for (const bool fused : {true, false}) {
       Tape tape;
@@ -161,7 +155,7 @@ TEST_CASE("lstm: gradients of the sequence are those of its steps") {
     }
     for (int i = 0; i < 3; ++i) {
       CHECK(gradients[i].cwiseAbs().maxCoeff() > 0.01F);
-      CHECK(Near(gradients[i], gradients[3 + i], 2e-5F));
+      CHECK(Distance(gradients[i], gradients[3 + i]) <= 2e-5);
     }
   }
 }

@@ -1,8 +1,6 @@
 // Placements on what stands for a GPU (tests/support/gpu_on_host.h) against the plain
 // implementation, to the nanosecond and the byte.
 
-#include "simulator/gpu/gpu_evaluator.h"
-
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -15,7 +13,6 @@
 #include "simulator/lanes/lane_kernel.h"
 #include "tests/support/gpu_on_host.h"
 #include "tests/support/lane_problems.h"
-#include "tests/support/neighbors.h"
 
 namespace {
 
@@ -36,9 +33,9 @@ GpuLimits RandomLimits(Rng& rng, const Problem& problem) {
 
 TEST_CASE("random problems equal the reference, in batches of any size") {
   Rng rng(21);
-  int compared = 0, left = 0;
+  Compared all;
   std::set<std::tuple<LaneMemory, bool, bool, bool>> kernels;
-  for (int round = 0; round < 1000 * EMPLACE_TEST_SCALE; ++round) {
+  for (int round = 0; round < 500 * EMPLACE_TEST_SCALE; ++round) {
     CAPTURE(round);
     const auto problem = RandomLaneProblem(rng, round);
     const SimulatorOptions options{.semantics = Semantics::kStream,
@@ -48,63 +45,16 @@ TEST_CASE("random problems equal the reference, in batches of any size") {
     const auto log = std::make_shared<LaunchLog>();
     const auto simulator =
         MakeGpuEvaluator(problem, options, MakeGpuOnHost(RandomLimits(rng, *problem), log));
-    std::vector<Placement> placements;
-    for (int i = 1 + UniformInt(rng, round % 10 == 0 ? 300 : 20); i > 0; --i) {
-      placements.push_back(RandomPlacement(rng, *problem));
-    }
-    const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
-    const std::vector<Outcome> outcomes = simulator->Evaluate(placements);
-    std::vector<DeviceIndex> rows;
-    for (const Placement& placement : placements) {
-      rows.insert(rows.end(), placement.device.begin(), placement.device.end());
-    }
-    ColumnStorage storage(placements.size(), problem->num_devices());
-    simulator->EvaluateRows(
-        {rows.data(), placements.size(), static_cast<size_t>(problem->num_groups())},
-        storage.columns());
-    for (size_t i = 0; i < placements.size(); ++i) {
-      REQUIRE(LaneDifference(outcomes[i], expected[i]) == "");
-      REQUIRE(LaneDifference(storage.row(i, *problem), expected[i]) == "");
-      ++compared;
-    }
+    all.outcomes += CheckEvaluator(*simulator, options, rng, round % 10 == 0 ? 300 : 20).outcomes;
     REQUIRE(!log->empty());
     const GpuLaunch& launch = log->front();
     kernels.insert({launch.program.memory,
                     launch.program.general,
                     launch.state_in_shared,
                     launch.arrivals_in_shared});
-    left += std::count_if(expected.begin(), expected.end(), [&](const Outcome& outcome) {
-      return outcome.step_time >= launch.program.time_limit;
-    });
   }
   CHECK(kernels.size() == 18);  // all that there are
-  CHECK(left > 0);
-  MESSAGE(compared << " placements, " << left << " of them left to the processor");
-}
-
-TEST_CASE("neighbours equal the reference") {
-  Rng rng(22);
-  int compared = 0;
-  for (int round = 0; round < 500 * EMPLACE_TEST_SCALE; ++round) {
-    CAPTURE(round);
-    const auto problem = RandomLaneProblem(rng, round);
-    const SimulatorOptions options{
-        .semantics = Semantics::kStream, .count_gaps = round % 2 == 0, .memory = round % 4 != 3};
-    const auto simulator =
-        MakeGpuEvaluator(problem, options, MakeGpuOnHost(RandomLimits(rng, *problem)));
-    const Placement base = RandomPlacement(rng, *problem);
-    const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 100));
-    const std::vector<Placement> placements = neighbors.Placements(base);
-    const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
-    ColumnStorage storage(placements.size(), problem->num_devices());
-    simulator->EvaluateNeighbors({base, neighbors.begin, neighbors.moves}, storage.columns());
-    for (size_t i = 0; i < placements.size(); ++i) {
-      CAPTURE(i);
-      REQUIRE(LaneDifference(storage.row(i, *problem), expected[i]) == "");
-      ++compared;
-    }
-  }
-  MESSAGE(compared << " neighbours");
+  MESSAGE(all.outcomes << " outcomes");
 }
 
 // Ops in a row of 0.2 s on d0 and 0.02 s on d1: 32 bits hold 4.29 s.
@@ -166,26 +116,8 @@ TEST_CASE("channels and op times come from the processor") {
   CHECK(outcome.channels.size() == 2);
 }
 
-TEST_CASE("what a placement may not be is said as without a GPU") {
-  const auto simulator = OnHost(LongChain(3));
-  CHECK_THROWS_WITH_AS(simulator->Evaluate(Placement{{0, 0}}),
-                       "placement: has 2 groups; the problem has 3",
-                       InputError);
-  const char* const wrong_device =
-      "placement: group 2 (op \"op2\", test) may not run on device 7: there are 2";
-  CHECK_THROWS_WITH_AS(simulator->Evaluate(Placement{{0, 0, 7}}), wrong_device, InputError);
-  const Placement base{{0, 0, 0}};
-  const auto move = [&](const Placement& from, Move to) {
-    const std::vector<int> begin{0, 1};
-    const std::vector<Move> moves{to};
-    std::vector<Nanos> times(1);
-    simulator->EvaluateNeighbors({from, begin, moves}, {.step_time = times});
-  };
-  CHECK_NOTHROW(move(base, {2, 1}));
-  CHECK_THROWS_WITH_AS(move(base, {2, 7}), wrong_device, InputError);
-  CHECK_THROWS_WITH_AS(move(base, {3, 0}), "move: group 3; the problem has 3", InputError);
-  CHECK_THROWS_WITH_AS(
-      move(Placement{{0}}, {0, 0}), "placement: has 1 groups; the problem has 3", InputError);
+TEST_CASE("placements and moves that do not fit the problem are refused") {
+  CheckRefusals([](auto problem) { return OnHost(std::move(problem)); });
 }
 
 TEST_CASE("routes that are missing") {

@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
-#include "simulator/gpu/gpu_evaluator.h"
+#include "simulator/gpu/gpu_simulator.h"
 #include "tests/support/gpu_on_host.h"
-#include "tests/support/lane_problems.h"
+#include "tests/support/problems.h"
 
 namespace {
 

@@ -66,29 +66,15 @@ TEST_CASE("GPU: one that is not there") {
 TEST_CASE("GPU: random problems and neighbours equal the reference") {
   if (!GpuCanSimulate()) return;
   Rng rng(31);
-  int compared = 0;
-  for (int round = 0; round < 200 * EMPLACE_TEST_SCALE; ++round) {
+  for (int round = 0; round < 100 * EMPLACE_TEST_SCALE; ++round) {
     CAPTURE(round);
     const auto problem = RandomLaneProblem(rng, round);
     SimulatorOptions options = kOnGpu;
     options.count_gaps = round % 2 == 0;
     options.memory = round % 4 != 3;
     options.channel_contention = round % 7 != 0;
-    const auto simulator = MakeGpuSimulator(problem, options, 0);
-    const Placement base = RandomPlacement(rng, *problem);
-    const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 300));
-    const std::vector<Placement> placements = neighbors.Placements(base);
-    const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
-    const std::vector<Outcome> outcomes = simulator->Evaluate(placements);
-    ColumnStorage storage(placements.size(), problem->num_devices());
-    simulator->EvaluateNeighbors({base, neighbors.begin, neighbors.moves}, storage.columns());
-    for (size_t i = 0; i < placements.size(); ++i) {
-      REQUIRE(LaneDifference(outcomes[i], expected[i]) == "");
-      REQUIRE(LaneDifference(storage.row(i, *problem), expected[i]) == "");
-      ++compared;
-    }
+    CheckEvaluator(*MakeGpuSimulator(problem, options, 0), options, rng, 300);
   }
-  MESSAGE(compared << " placements, each as a row and as a neighbour");
 }
 
 TEST_CASE("GPU: batches of many launches equal the processor") {

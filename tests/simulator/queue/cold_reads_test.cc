@@ -11,10 +11,7 @@ constexpr Bandwidth kHalfAByteANano{500'000'000, 1};
 
 // a(10; 4 B), which b(2) and c(3) read, on two devices; what arrives on d1 is read at 0.5 B/ns.
 ProblemBuilder Readers() {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.kind(1).cold_read = kHalfAByteANano;
   b.Op("a", {10}, {}, 4);
   b.Op("b", {2}, {0});
@@ -49,10 +46,7 @@ TEST_CASE("ids decide who pays, not the order of issue") {
 }
 
 TEST_CASE("several tensors add up, each rounded up; graph inputs and control edges are free") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.kind(1).cold_read = Bandwidth{400'000'000, 1};
   b.Op("a", {1}, {}, 3);
   b.Op("b", {1}, {}, 5);
@@ -62,30 +56,6 @@ TEST_CASE("several tensors add up, each rounded up; graph inputs and control edg
   // 3 / 0.4 = 7.5 and 5 / 0.4 = 12.5, rounded up 8 and 13: c takes 22.
   const Outcome outcome = Simulate(b.Build(), {0, 0, 1}, {.semantics = Semantics::kStream}).outcome;
   CHECK(outcome.finish[2] - outcome.start[2] == 22);
-}
-
-TEST_CASE("batches and neighbours are as single placements, and the plain implementation agrees") {
-  Rng rng(5);
-  for (int round = 0; round < 30 * EMPLACE_TEST_SCALE; ++round) {
-    const auto problem = RandomProblem(
-        rng, {.num_ops = 5 + UniformInt(rng, 40), .ties = round % 2 == 0, .cold_reads = true});
-    for (const Semantics semantics : AllSemantics()) {
-      const SimulatorOptions options{.semantics = semantics};
-      const auto simulator = MakeSimulator(problem, options);
-      std::vector<Placement> placements;
-      for (int i = 0; i < 20; ++i) placements.push_back(RandomPlacement(rng, *problem));
-      const std::vector<Outcome> together = simulator->Evaluate(placements);
-      for (size_t i = 0; i < placements.size(); ++i) {
-        const Outcome plain =
-            SimulateReference(
-                *problem, ExpandPlacement(placements[i], problem->grouping()), options)
-                .outcome;
-        REQUIRE(together[i].step_time == plain.step_time);
-        REQUIRE(together[i].devices[0].busy == plain.devices[0].busy);
-        REQUIRE(simulator->Evaluate(placements[i]).step_time == plain.step_time);
-      }
-    }
-  }
 }
 
 }  // namespace

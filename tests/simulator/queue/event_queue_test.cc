@@ -1,8 +1,6 @@
 #include "simulator/queue/event_queue.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <set>
 #include <vector>
 
@@ -14,22 +12,25 @@ namespace {
 
 using namespace emplace;
 
-TEST_CASE("the heap pops like the standard one") {
+TEST_CASE("the queue of wide keys pops least first") {
   Rng rng(1);
-  EventHeap<__int128> heap;
-  std::priority_queue<__int128, std::vector<__int128>, std::greater<>> standard;
+  WideEventQueue::Backlog backlog;
+  backlog.Reset(std::vector<EventBacklog::Key>{3, 5});
+  WideEventQueue queue(backlog);
+  std::set<__int128> standard{3, 5};
   for (int i = 0; i < 20000; ++i) {
     if (standard.empty() || UniformInt(rng, 5) < 3) {
       const __int128 key = static_cast<__int128>(UniformInt(rng, 50)) << 70 | i;
-      heap.Push(key);
-      standard.push(key);
+      if (standard.insert(key).second) queue.Push(key);
     } else {
-      REQUIRE((heap.top() == standard.top()));
-      REQUIRE((heap.Pop() == standard.top()));
-      standard.pop();
+      REQUIRE((queue.Pop() == *standard.begin()));
+      standard.erase(standard.begin());
     }
-    REQUIRE(heap.empty() == standard.empty());
   }
+  for (; !standard.empty(); standard.erase(standard.begin())) {
+    REQUIRE((queue.Pop() == *standard.begin()));
+  }
+  CHECK((queue.Pop() == WideEventQueue::kNone));
 }
 
 TEST_CASE("the queue pops least first, whether few keys wait or many") {

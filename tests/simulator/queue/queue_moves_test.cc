@@ -1,93 +1,16 @@
-// Neighbours from snapshots of the direct run against the plain implementation.
+// Snapshots of the direct run. Random neighbours: tests/simulator/equality_test.cc.
 
 #include "simulator/queue/queue_moves.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/support/lane_problems.h"
-#include "tests/support/neighbors.h"
+#include "simulator/semantics.h"
+#include "tests/support/problems.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-// Groups of random ops instead of single ones. @param single  on which every op may run anywhere
-std::shared_ptr<const Problem> InGroups(Rng& rng, const Problem& single) {
-  std::vector<int> label;
-  const int groups = 1 + UniformInt(rng, single.num_ops());
-  for (int v = 0; v < single.num_ops(); ++v) label.push_back(UniformInt(rng, groups));
-  return std::make_shared<Problem>(std::make_shared<Graph>(single.graph()),
-                                   Grouping(label),
-                                   std::make_shared<Cluster>(single.cluster()),
-                                   single.costs(),
-                                   Objective::kStepTime,
-                                   ProblemChecks::kPlacementOnly);
-}
-
-// Two rounds in three on a machine that fits direct runs.
-std::shared_ptr<const Problem> RandomQueueProblem(Rng& rng, int round) {
-  if (round % 3 == 0) return RandomLaneProblem(rng, round / 3);
-  const bool forbidden = UniformInt(rng, 4) == 0;
-  const auto problem = RandomProblem(rng,
-                                     {.num_ops = 1 + UniformInt(rng, round % 10 == 0 ? 200 : 50),
-                                      .num_devices = 1 + UniformInt(rng, 5),
-                                      .ties = UniformInt(rng, 4) > 0,
-                                      .gaps = UniformInt(rng, 2) == 0,
-                                      .slots = false,
-                                      .shared_channels = UniformInt(rng, 2) == 0,
-                                      .egress = UniformInt(rng, 2) == 0,
-                                      .hops = false,
-                                      .broadcast = UniformInt(rng, 2) == 0,
-                                      .host_costs = false,
-                                      .occupies = false,
-                                      .forbidden = forbidden});
-  return forbidden || UniformInt(rng, 2) == 0 ? problem : InGroups(rng, *problem);
-}
-
-TEST_CASE("neighbours in queue semantics equal the reference, base after base") {
-  Rng rng(3);
-  int compared = 0, missing = 0;
-  for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
-    CAPTURE(round);
-    const auto problem = RandomQueueProblem(rng, round);
-    const SimulatorOptions options{.semantics = Semantics::kQueue,
-                                   .count_gaps = UniformInt(rng, 2) == 0,
-                                   .memory = UniformInt(rng, 4) > 0,
-                                   .threads = 1 + UniformInt(rng, 2)};
-    const auto simulator = MakeSimulator(problem, options);
-    Placement base = RandomPlacement(rng, *problem);
-    for (int step = 0; step < 4; ++step) {
-      const RandomNeighbors neighbors(rng, *problem, 1 + UniformInt(rng, 40));
-      std::vector<Placement> placements;
-      for (int i = 0; i < neighbors.size(); ++i) placements.push_back(neighbors.Moved(base, i));
-      const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
-      ColumnStorage storage(placements.size(), problem->num_devices());
-      ColumnStorage less(placements.size(), problem->num_devices());
-      const Neighbors asked{base, neighbors.begin, neighbors.moves};
-      simulator->EvaluateNeighbors(asked, storage.columns());
-      simulator->EvaluateNeighbors(asked, {.step_time = less.step_time, .deficit = less.deficit});
-      for (size_t i = 0; i < placements.size(); ++i) {
-        CAPTURE(i);
-        REQUIRE(LaneDifference(storage.row(i, *problem), expected[i]) == "");
-        REQUIRE(less.step_time[i] == expected[i].step_time);
-        REQUIRE(less.deficit[i] == expected[i].deficit());
-        ++compared;
-        missing += expected[i].deficit() > 0;
-      }
-      // In between, the engine simulates something else.
-      std::vector<std::int64_t> deficit(1);
-      simulator->EvaluateRows({placements[0].device.data(), 1, placements[0].device.size()},
-                              {.deficit = deficit});
-      REQUIRE(deficit[0] == expected[0].deficit());
-      // The next base: a neighbour, another one, or the same.
-      if (step == 0) base = placements[UniformInt(rng, static_cast<int>(placements.size()))];
-      if (step == 1) base = RandomPlacement(rng, *problem);
-    }
-  }
-  MESSAGE(compared << " neighbours, " << missing << " that do not fit");
-  CHECK(missing > compared / 20);
-}
 
 struct MovesOf {
   explicit MovesOf(const Problem& problem)

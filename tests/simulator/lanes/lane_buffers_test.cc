@@ -1,14 +1,13 @@
-// Placements in lanes against the plain implementation, to the nanosecond and the byte, with every
-// instruction set that this processor has.
+// Long steps, large sizes and the compiled program of lanes, with every instruction set that this
+// processor has. Random problems: tests/simulator/equality_test.cc.
 
-#include "simulator/lanes/lane_engine.h"
+#include "simulator/lanes/lane_buffers.h"
 
 #include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "framework/base/error.h"
 #include "framework/schedule/issue_order.h"
 #include "tests/support/lane_problems.h"
 
@@ -16,42 +15,6 @@ namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-TEST_CASE("lanes equal the reference on random problems, in batches of any size") {
-  Rng rng(11);
-  for (int round = 0; round < 300 * EMPLACE_TEST_SCALE; ++round) {
-    CAPTURE(round);
-    const auto problem = RandomLaneProblem(rng, round);
-    SimulatorOptions options{.semantics = Semantics::kStream,
-                             .count_gaps = round % 2 == 0,
-                             .memory = round % 4 != 3,
-                             .threads = 1 + round % 2,
-                             .channel_contention = round % 7 != 0};
-    std::vector<Placement> placements;
-    for (int i = 1 + UniformInt(rng, 40); i > 0; --i) {
-      placements.push_back(RandomPlacement(rng, *problem));
-    }
-    const std::vector<Outcome> expected = ReferenceOutcomes(*problem, placements, options);
-    std::vector<DeviceIndex> rows;
-    for (const Placement& placement : placements) {
-      rows.insert(rows.end(), placement.device.begin(), placement.device.end());
-    }
-    for (const int width : kLaneWidths) {
-      CAPTURE(width);
-      options.most_lanes = width;
-      const auto simulator = MakeSimulator(problem, options);
-      const std::vector<Outcome> outcomes = simulator->Evaluate(placements);
-      ColumnStorage storage(placements.size(), problem->num_devices());
-      simulator->EvaluateRows(
-          {rows.data(), placements.size(), static_cast<size_t>(problem->num_groups())},
-          storage.columns());
-      for (size_t i = 0; i < placements.size(); ++i) {
-        REQUIRE(LaneDifference(outcomes[i], expected[i]) == "");
-        REQUIRE(LaneDifference(storage.row(i, *problem), expected[i]) == "");
-      }
-    }
-  }
-}
 
 TEST_CASE("the kernels that this processor has are found") {
   const bool avx2 = __builtin_cpu_supports("avx2");
@@ -140,24 +103,24 @@ TEST_CASE("times are made small again in long steps") {
       options.most_lanes = width;
       const std::vector<Outcome> outcomes = MakeSimulator(problem, options)->Evaluate(placements);
       for (size_t i = 0; i < placements.size(); ++i) {
-        REQUIRE(LaneDifference(outcomes[i], expected[i]) == "");
+        REQUIRE(Difference(outcomes[i], expected[i]) == "");
       }
       const LaneKernel* kernel = FindLaneKernel(width);
       if (kernel == nullptr) continue;
       const CompiledProblem compiled(*problem, IssueOrder(problem->graph()));
       const LaneProgram program(compiled, {.count_gaps = options.count_gaps});
       const std::vector<std::uint64_t> allowed(problem->num_groups(), 7);
-      LaneEngine engine(program, *kernel, allowed);
+      LaneBuffers buffers(program, *kernel);
       std::vector<const std::uint8_t*> rows;
       for (const Placement& placement : placements) rows.push_back(placement.device.data());
-      REQUIRE(engine.Run(rows, true));
+      REQUIRE(buffers.Run(rows, allowed, true));
       for (size_t i = 0; i < placements.size(); ++i) {
         CHECK(expected[i].step_time > 4'300'000'000);  // no 32 bits
         const int lane = static_cast<int>(i);
         ++lanes;
-        in_lanes += engine.results().done(lane);
-        if (engine.results().done(lane)) {
-          CHECK(engine.results().step_time(lane) == expected[i].step_time);
+        in_lanes += buffers.done(lane);
+        if (buffers.done(lane)) {
+          CHECK(buffers.step_time(lane) == expected[i].step_time);
         }
       }
     }
@@ -195,12 +158,12 @@ TEST_CASE("the costs of devices that are not in use leave the others their time"
   for (const int width : kLaneWidths) {
     const LaneKernel* kernel = FindLaneKernel(width);
     if (kernel == nullptr) continue;
-    LaneEngine engine(program, *kernel, allowed);
+    LaneBuffers buffers(program, *kernel);
     const std::vector<const std::uint8_t*> rows{placement.device.data()};
-    REQUIRE(engine.Run(rows, true));
-    CHECK(engine.results().done(0));
-    CHECK(engine.results().step_time(0) == 5'000'000'000);
-    CHECK(engine.results().busy(0, 2) == 2'001'000'000);
+    REQUIRE(buffers.Run(rows, allowed, true));
+    CHECK(buffers.done(0));
+    CHECK(buffers.step_time(0) == 5'000'000'000);
+    CHECK(buffers.busy(0, 2) == 2'001'000'000);
   }
 }
 
@@ -301,17 +264,6 @@ TEST_CASE("a group is never apart from itself, and rows are used again") {
   // One row holds the finish of a, then the arrival of b at c, which is free when c has been issued
   // and takes it for d, and so on.
   CHECK(program.num_rows == 1);
-}
-
-TEST_CASE("what a placement may not be is said as without lanes") {
-  const auto problem = SlowChain(3);
-  const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
-  CHECK_THROWS_WITH_AS(simulator->Evaluate(Placement{{0, 0}}),
-                       "placement: has 2 groups; the problem has 3",
-                       InputError);
-  CHECK_THROWS_WITH_AS(simulator->Evaluate(Placement{{0, 0, 7}}),
-                       "placement: group 2 (op \"op2\", test) may not run on device 7: there are 2",
-                       InputError);
 }
 
 }  // namespace

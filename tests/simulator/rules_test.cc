@@ -1,4 +1,5 @@
-// Queue semantics by hand: every rule of simulator/README.md with its calculation beside it.
+// Queue and stream semantics by hand: every rule of simulator/README.md with its calculation beside
+// it.
 
 #include "framework/base/error.h"
 #include "framework/schedule/transfer_plan.h"
@@ -10,8 +11,7 @@ using namespace emplace;
 using namespace emplace::testing;
 
 TEST_CASE("ops of one device follow one another, least id first at equal ready times") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.Op("a", {10});
   b.Op("b", {5});
   b.Op("c", {1}, {0});
@@ -23,36 +23,21 @@ TEST_CASE("ops of one device follow one another, least id first at equal ready t
   CHECK(t.outcome.devices[0].busy == 16);
 }
 
-TEST_CASE("first come, first served by ready time, whatever the id") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
-  const int late = b.Op("late", {9}, {}, 0);
-  b.Op("early", {4});
-  b.Op("reader_of_late", {1}, {late});
-  b.Op("reader_of_early", {7}, {1});
-  // On d1: early 0-4, reader_of_early ready 4. late on d0 0-9, so reader_of_late is ready on d1 at
-  // 9, while reader_of_early runs 4-11; it starts at 11.
-  const Timeline t = Simulate(b.Build(), {0, 1, 1, 1}, kQ);
-  CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 11, 4});
-  CHECK(t.outcome.step_time == 12);
-}
-
 TEST_CASE("a device gap follows every op that costs anything") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.kind(0).gap = 3;
   b.Op("a", {10});
   b.Op("zero", {0});
   b.Op("c", {5});
   const auto problem = b.Build();
   // a 0-10, free at 13; zero 13-13, free at 13 (no gap for no work); c 13-18, free at 21.
-  const Timeline t = Simulate(problem, {0, 0, 0}, kQ);
-  CHECK(t.outcome.start == std::vector<Nanos>{0, 13, 13});
-  CHECK(t.outcome.step_time == 18);
-  CHECK(Simulate(problem, {0, 0, 0}, {Semantics::kQueue, true}).outcome.step_time == 21);
-  CHECK(t.outcome.devices[0].busy == 15);
+  for (const SimulatorOptions& options : {kQ, kS}) {
+    const Timeline t = Simulate(problem, {0, 0, 0}, options);
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 13, 13});
+    CHECK(t.outcome.step_time == 18);
+    CHECK(Simulate(problem, {0, 0, 0}, {options.semantics, true}).outcome.step_time == 21);
+    CHECK(t.outcome.devices[0].busy == 15);
+  }
 }
 
 TEST_CASE("slots: the slot that is free first, the lowest on ties") {
@@ -62,19 +47,20 @@ TEST_CASE("slots: the slot that is free first, the lowest on ties") {
   b.Op("b", {4});
   b.Op("c", {3});
   b.Op("d", {3});
-  const Timeline t = Simulate(b.Build(), {0, 0, 0, 0}, kQ);
+  const auto problem = b.Build();
   // a on slot 0 (0-10), b on slot 1 (0-4), c on slot 1 (4-7), d on slot 1 (7-10).
-  CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 4, 7});
-  CHECK(t.ops[0].slot == 0);
-  CHECK(t.ops[3].slot == 1);
-  CHECK(t.outcome.step_time == 10);
+  for (const SimulatorOptions& options : {kQ, kS}) {
+    const Timeline t = Simulate(problem, {0, 0, 0, 0}, options);
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 0, 4, 7});
+    CHECK(t.ops[0].slot == 0);
+    CHECK(t.ops[3].slot == 1);
+    CHECK(t.outcome.step_time == 10);
+  }
 }
 
 TEST_CASE(
     "a transfer takes latency + ceil(bytes / bandwidth); the channel is free after wire and gap") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   // 3 B/ns: 100 B take ceil(33.33) = 34 ns.
   const int k = b.Channel("k", 7, {3'000'000'000, 1}, 2);
   b.Route(0, 1, {k});
@@ -94,9 +80,7 @@ TEST_CASE(
 }
 
 TEST_CASE("step time counts an arrival that nobody is faster than") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   b.AllToAll(50, kGigabytePerSecond, 9);
   b.Op("a", {10}, {}, 5);
   b.Op("b", {0}, {0});
@@ -108,9 +92,7 @@ TEST_CASE("step time counts an arrival that nobody is faster than") {
 }
 
 TEST_CASE("a tensor crosses once per destination, however many readers wait there") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(3, 0);
   b.Op("a", {10}, {}, 20);
   b.Op("b", {1}, {0});
   b.Op("c", {1}, {0, 0});  // lists the tensor twice: depends on it once
@@ -121,9 +103,7 @@ TEST_CASE("a tensor crosses once per destination, however many readers wait ther
 }
 
 TEST_CASE("a control edge between devices is a transfer of 0 bytes, once per destination, last") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   const int k = b.Channel("k", 2, kGigabytePerSecond, 3);
   b.Route(0, 1, {k});
   b.Op("a", {10}, {}, 5);
@@ -133,19 +113,20 @@ TEST_CASE("a control edge between devices is a transfer of 0 bytes, once per des
   b.Op("d", {1});
   b.op(3).control_inputs = {0};
   const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
-  const Timeline t = Simulate(problem, {0, 1, 1, 1}, kQ);
   // Both copies are ready at 10. The tensor goes first: wire 10-15, arrives 17, channel free 18.
   // The control edge: 18-18, arrives 20. b 17-18; c and d are ready at 20: 20-21, 21-22.
-  REQUIRE(t.transfers.size() == 2);
-  CHECK(t.transfers[1].tensor == kControlTensor);
-  CHECK(t.outcome.start == std::vector<Nanos>{0, 17, 20, 21});
-  CHECK(t.outcome.channels[0].transfers == 2);
-  CHECK(t.outcome.channels[0].bytes == 5);
+  for (const SimulatorOptions& options : {kQ, kS}) {
+    const Timeline t = Simulate(problem, {0, 1, 1, 1}, options);
+    REQUIRE(t.transfers.size() == 2);
+    CHECK(t.transfers[1].tensor == kControlTensor);
+    CHECK(t.outcome.start == std::vector<Nanos>{0, 17, 20, 21});
+    CHECK(t.outcome.channels[0].transfers == 2);
+    CHECK(t.outcome.channels[0].bytes == 5);
+  }
 }
 
 TEST_CASE("a control edge on one device costs nothing") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.Op("a", {10});
   b.Op("b", {1});
   b.op(0).control_inputs = {1};
@@ -153,9 +134,7 @@ TEST_CASE("a control edge on one device costs nothing") {
 }
 
 TEST_CASE("a route of several channels is taken hop after hop, store and forward") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   const int up = b.Channel("up", 1, kGigabytePerSecond),
             nic = b.Channel("nic", 5, {500'000'000, 1});
   b.Route(0, 1, {up, nic});
@@ -170,8 +149,7 @@ TEST_CASE("a route of several channels is taken hop after hop, store and forward
 }
 
 TEST_CASE("at equal ready times transfers come before ops, by producer, tensor, destination") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  ProblemBuilder b = Devices(3);
   b.EgressBus(0, kGigabytePerSecond, 0, /*broadcast=*/false);
   b.Op("a", {10}, {}, 7);
   b.AddOutput(0, "a:1", 9);
@@ -185,8 +163,7 @@ TEST_CASE("at equal ready times transfers come before ops, by producer, tensor, 
 }
 
 TEST_CASE("a broadcast channel serves all its destinations with one transfer") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2", "d3"}) b.Device(name);
+  ProblemBuilder b = Devices(4);
   const int bus = b.Channel("bus", 1, kGigabytePerSecond, 4, true);
   const int side = b.Channel("side", 0, kGigabytePerSecond);
   const int nic = b.Channel("nic", 0, kGigabytePerSecond);
@@ -208,10 +185,7 @@ TEST_CASE("a broadcast channel serves all its destinations with one transfer") {
 }
 
 TEST_CASE("a tensor without producer is everywhere at time 0") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(100, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 100);
   const int x = b.Input("x", 1000);
   b.Op("a", {3});
   b.Op("b", {4});
@@ -223,10 +197,7 @@ TEST_CASE("a tensor without producer is everywhere at time 0") {
 }
 
 TEST_CASE("a zero-cost op's transfer at time 0 goes before the ops that were ready then") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("parameter", {0}, {}, 6);
   b.Op("reader", {1}, {0});
   b.Op("other", {4});
@@ -235,11 +206,8 @@ TEST_CASE("a zero-cost op's transfer at time 0 goes before the ops that were rea
   CHECK(t.outcome.start == std::vector<Nanos>{0, 6, 0});
 }
 
-TEST_CASE("the host issues what is taken out of the queue, one command after another") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+TEST_CASE("the host issues one command after another: as taken out of the queue, or by id") {
+  ProblemBuilder b = Gpus(2, 0);
   b.kind(0).issue = 3;
   b.kind(0).launch = 10;
   b.kind(1).issue = 5;
@@ -248,19 +216,21 @@ TEST_CASE("the host issues what is taken out of the queue, one command after ano
   b.Op("b", {2}, {0});
   b.Op("c", {2});
   const auto problem = b.Build();
-  // At 0: a, clock 3, starts at 13: 13-15. c, clock 6, may start at 16: 16-18. The copy is ready at
-  // 15, clock 18 (source d0), 28-32. b is ready at 32, clock 37, starts at 38: 38-40.
+  // Q at 0: a, clock 3, starts at 13: 13-15. c, clock 6, may start at 16: 16-18. The copy is ready
+  // at 15, clock 18 (source d0), 28-32. b is ready at 32, clock 37, starts at 38: 38-40.
   const Timeline t = Simulate(problem, {0, 1, 0}, kQ);
   CHECK(t.outcome.start == std::vector<Nanos>{13, 38, 16});
   CHECK(t.transfers[0].ready == 15);
   CHECK(t.transfers[0].start == 28);
   CHECK(t.ops[2].ready == 32);
   CHECK(t.outcome.step_time == 40);
+  // S: clock 3: a may start at 13: 13-15. Clock 6: its copy at 16: 16-20. Clock 11: b at 12, waits
+  // for the copy: 20-22. Clock 14: c at 24: 24-26.
+  CHECK(Simulate(problem, {0, 1, 0}, kS).outcome.start == std::vector<Nanos>{13, 20, 24});
 }
 
 TEST_CASE("the host delays devices without issue costs, too; later hops are not issued") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  ProblemBuilder b = Devices(3);
   b.kind(0).issue = 10;
   const int bus = b.Channel("bus", 1, kGigabytePerSecond, 0, true);
   const int nic = b.Channel("nic", 0, kGigabytePerSecond);
@@ -280,9 +250,7 @@ TEST_CASE("the host delays devices without issue costs, too; later hops are not 
 }
 
 TEST_CASE("without contention a first hop starts when it is issued and launched") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   b.kind(0).issue = 1;
   b.kind(0).launch = 2;
   b.AllToAll(0, kGigabytePerSecond, 50);
@@ -302,9 +270,7 @@ TEST_CASE("without contention a first hop starts when it is issued and launched"
 }
 
 TEST_CASE("a transfer that occupies its source waits for a slot, and ops for the transfer") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   b.kind(0).gap = 2;
   const int push = b.Channel("push", 1, kGigabytePerSecond, 5);
   b.channel(push).occupies = Occupies::kSource;
@@ -325,8 +291,7 @@ TEST_CASE("a transfer that occupies its source waits for a slot, and ops for the
 }
 
 TEST_CASE("control items occupy, too, and a broadcast occupies its source once") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  ProblemBuilder b = Devices(3);
   const int bus = b.Channel("bus", 1, kGigabytePerSecond, 4, true);
   b.channel(bus).occupies = Occupies::kSource;
   b.Route(0, 1, {bus});
@@ -346,8 +311,7 @@ TEST_CASE("control items occupy, too, and a broadcast occupies its source once")
 }
 
 TEST_CASE("a last hop may occupy its destination, and takes the slot that is free first") {
-  ProblemBuilder b;
-  b.Device("d0");
+  ProblemBuilder b = Devices(1);
   b.Device("d1", kUnlimitedMemory, 2);
   const int up = b.Channel("up", 0, kGigabytePerSecond);
   const int pull = b.Channel("pull", 3, kGigabytePerSecond);
@@ -368,9 +332,7 @@ TEST_CASE("a last hop may occupy its destination, and takes the slot that is fre
 }
 
 TEST_CASE("a channel that occupies both waits for slots of both, for itself and for the host") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
+  ProblemBuilder b = Devices(2);
   b.kind(0).issue = 1;
   b.kind(0).launch = 2;
   const int copy = b.Channel("copy", 0, kGigabytePerSecond, 6);
@@ -398,66 +360,6 @@ TEST_CASE("a channel that occupies both waits for slots of both, for itself and 
   CHECK(alone.outcome.start == std::vector<Nanos>{3, 1, 13, 53, 54});
 }
 
-TEST_CASE("the published golden cases: egress bus with broadcast, 7600 B/us, gaps 25 and 5.7 us") {
-  const auto placeto = [](ProblemBuilder& b) {
-    for (const char* name : {"g0", "g1", "g2"}) {
-      b.Device(name);
-      b.kind(static_cast<int>(name[1] - '0')).gap = 5'700;
-    }
-    b.EgressBus(0, {7'600'000'000, 1}, 25'000);
-  };
-  const SimulatorOptions options{Semantics::kQueue, true};
-  SUBCASE("a -> b on one device: 41.4 us, b at 15.7") {
-    ProblemBuilder b;
-    placeto(b);
-    b.Op("a", {10'000}, {}, 7600);
-    b.Op("b", {20'000}, {0});
-    const Timeline t = Simulate(b.Build(), {0, 0}, options);
-    CHECK(t.outcome.step_time == 41'400);
-    CHECK(t.outcome.start[1] == 15'700);
-  }
-  SUBCASE("7600 B to another device: 36.7 us, b at 11.0") {
-    ProblemBuilder b;
-    placeto(b);
-    b.Op("a", {10'000}, {}, 7600);
-    b.Op("b", {20'000}, {0});
-    const Timeline t = Simulate(b.Build(), {0, 1}, options);
-    CHECK(t.outcome.step_time == 36'700);
-    CHECK(t.outcome.start[1] == 11'000);
-  }
-  SUBCASE("76000 B to two devices: 45.7 us, both at 20") {
-    ProblemBuilder b;
-    placeto(b);
-    b.Op("a", {10'000}, {}, 76'000);
-    b.Op("b", {20'000}, {0});
-    b.Op("c", {20'000}, {0});
-    const Timeline t = Simulate(b.Build(), {0, 1, 2}, options);
-    CHECK(t.outcome.step_time == 45'700);
-    CHECK(t.outcome.start == std::vector<Nanos>{0, 20'000, 20'000});
-  }
-  SUBCASE("two producers share their device's bus: 80.7 us, b 15.7, c 20, d 55") {
-    ProblemBuilder b;
-    placeto(b);
-    b.Op("a", {10'000}, {}, 76'000);
-    b.Op("b", {10'000}, {}, 76'000);
-    b.Op("c", {20'000}, {0});
-    b.Op("d", {20'000}, {1});
-    const Timeline t = Simulate(b.Build(), {0, 0, 1, 2}, options);
-    CHECK(t.outcome.step_time == 80'700);
-    CHECK(t.outcome.start == std::vector<Nanos>{0, 15'700, 20'000, 55'000});
-  }
-  SUBCASE("two producers on two devices: 45.7 us, c at 20") {
-    ProblemBuilder b;
-    placeto(b);
-    b.Op("a", {10'000}, {}, 76'000);
-    b.Op("b", {10'000}, {}, 76'000);
-    b.Op("c", {20'000}, {0, 1});
-    const Timeline t = Simulate(b.Build(), {0, 1, 2}, options);
-    CHECK(t.outcome.step_time == 45'700);
-    CHECK(t.outcome.start[2] == 20'000);
-  }
-}
-
 TEST_CASE("a missing route is an error only where the placement needs it") {
   ProblemBuilder b;
   b.Device("left");
@@ -474,6 +376,162 @@ TEST_CASE("a missing route is an error only where the placement needs it") {
       SimulateReference(*problem, std::vector<DeviceIndex>{0, 1}, kQ), message, InputError);
   CHECK_THROWS_WITH_AS(
       MakeSimulator(problem, kQ)->Evaluate(Placement{{0, 1}}), message, InputError);
+}
+
+TEST_CASE("a stream serves in issue order even when a later op is ready earlier") {
+  ProblemBuilder b = Gpus(2, 0);
+  b.Op("late", {9});
+  b.Op("reader_of_late", {1}, {0});
+  b.Op("early", {4});
+  b.Op("reader_of_early", {7}, {2});
+  // Issue order 0 1 2 3. On d1: reader_of_late waits for 9 (0 B copy arrives 9): 9-10; early 10-14;
+  // reader_of_early 14-21. (In Q early runs 0-4, its reader 4-11, and the reader of late, ready at
+  // 9, follows at 11.)
+  const Timeline t = Simulate(b.Build(), {0, 1, 1, 1}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 9, 10, 14});
+  CHECK(Simulate(b.Build(), {0, 1, 1, 1}, kQ).outcome.start == std::vector<Nanos>{0, 11, 0, 4});
+}
+
+TEST_CASE("a copy of a later op waits behind a copy of an earlier one") {
+  ProblemBuilder b = Devices(3);
+  const int shared = b.Channel("shared", 0, kGigabytePerSecond);
+  b.Route(0, 2, {shared});
+  b.Route(1, 2, {shared});
+  b.Op("slow", {50}, {}, 10);
+  b.Op("fast", {5}, {}, 10);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {1});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // S: slow's copy 50-60 is issued first, fast's follows 60-70. x 60-61, y 70-71.
+  CHECK(Simulate(problem, {0, 1, 2, 2}, kS).outcome.start == std::vector<Nanos>{0, 0, 60, 70});
+  // Q: fast's copy is ready at 5 and goes 5-15.
+  CHECK(Simulate(problem, {0, 1, 2, 2}, kQ).outcome.start == std::vector<Nanos>{0, 0, 60, 15});
+}
+
+TEST_CASE("a slot serves the transfers that occupy it and its ops in issue order") {
+  ProblemBuilder b = Devices(3);
+  b.kind(0).gap = 2;
+  const int push = b.Channel("push", 1, kGigabytePerSecond, 5);
+  const int pull = b.Channel("pull", 1, kGigabytePerSecond);
+  b.channel(push).occupies = Occupies::kSource;
+  b.channel(pull).occupies = Occupies::kDestination;
+  b.Route(0, 1, {push});
+  b.Route(0, 2, {push, pull});
+  b.Op("a", {10}, {}, 4);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {0});
+  b.Op("c", {7});
+  b.Op("d", {9});
+  const auto problem = b.Build(Grouping::Identity(5), ProblemChecks::kPlacementOnly);
+  // a 0-10, d0 free 12. To d1: d0 is free at 12: 12-16, arrives 17; d0 free 16, push free 21. To
+  // d2: push 21-25, arrives 26, d0 free 25; pull with d2, which is free: 26-30, arrives 31.
+  // x 17-18, y 31-32. c on d0 25-32, free 34. d on d2 behind y: 32-41.
+  const Timeline t = Simulate(problem, {0, 1, 2, 0, 2}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 17, 31, 25, 32});
+  CHECK(t.outcome.devices[0].busy == 10 + 4 + 4 + 7);
+  CHECK(t.outcome.devices[2].busy == 4 + 1 + 9);
+  CHECK(t.transfers[2].source_slot == -1);
+  CHECK(t.transfers[2].destination_slot == 0);
+  // Without contention push is not awaited, d0 is: to d2 16-20, arrives 21; pull 21-25, arrives
+  // 26; c 20-27, y 26-27, d 27-36.
+  const Timeline alone = Simulate(
+      problem, {0, 1, 2, 0, 2}, {.semantics = Semantics::kStream, .channel_contention = false});
+  CHECK(alone.outcome.start == std::vector<Nanos>{0, 17, 26, 20, 27});
+}
+
+TEST_CASE("a copy that occupies devices waits for the host, the channel and the slots") {
+  ProblemBuilder b = Devices(1);
+  b.Device("d1", kUnlimitedMemory, 2);
+  b.kind(0).issue = 20;
+  b.kind(0).launch = 1;
+  const int copy = b.Channel("copy", 0, kGigabytePerSecond);
+  b.channel(copy).occupies = Occupies::kBoth;
+  b.Route(0, 1, {copy});
+  b.Op("a", {3}, {}, 10);
+  b.Op("b", {5}, {0});
+  b.Op("c", {30});
+  const auto problem = b.Build(Grouping::Identity(3), ProblemChecks::kPlacementOnly);
+  // Clock 20: a 21-24. Clock 40: the copy at 41 on slot 0 of both: 41-51. d1 issues at once: b on
+  // slot 1 51-56 (free at 0, slot 0 at 51); c on slot 0: 51-81.
+  const Timeline t = Simulate(problem, {0, 1, 1}, kS);
+  CHECK(t.outcome.start == std::vector<Nanos>{21, 51, 51});
+  CHECK(t.transfers[0].source_slot == 0);
+  CHECK(t.transfers[0].destination_slot == 0);
+  CHECK(t.ops[1].slot == 1);
+  CHECK(t.ops[2].slot == 0);
+  CHECK(t.outcome.devices[1].busy == 5 + 30 + 10);
+}
+
+TEST_CASE("issue order: available ops by least id, not by listing order") {
+  ProblemBuilder b = Devices(1);
+  b.Op("last", {1});
+  b.Op("first", {1});
+  b.Op("second", {1});
+  b.op(0).inputs = {b.op(2).outputs[0]};
+  // 0 waits for 2: order 1, 2, 0.
+  CHECK(Simulate(b.Build(), {0, 0, 0}, kS).outcome.start == std::vector<Nanos>{2, 0, 1});
+}
+
+TEST_CASE("a given issue order decides who is served first, and what is alive together") {
+  ProblemBuilder b = Gpus(2, 0);
+  b.kind(0).issue = 1;
+  b.Op("a", {10}, {}, 8);
+  b.Op("b", {2}, {}, 16);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {1});
+  const auto problem = b.Build();
+  // By id: a, its copy, b, its copy at clocks 1 to 4: a 1-11, copy 11-19, b 11-13, copy behind it
+  // on d0->d1 19-35. x 19-20, y 35-36. Both copies are on d1 until x has been issued.
+  const Timeline by_id = Simulate(problem, {0, 0, 1, 1}, kS);
+  CHECK(by_id.outcome.start == std::vector<Nanos>{1, 11, 19, 35});
+  CHECK(by_id.outcome.devices[1].peak == 24);
+  // b, y, a, x: b 1-3, copy 3-19 (clock 2), y 19-20; a 3-13 (clock 3), copy 19-27, x 27-28.
+  const SimulatorOptions given{.semantics = Semantics::kStream, .issue_order = {1, 3, 0, 2}};
+  const Timeline t = Simulate(problem, {0, 0, 1, 1}, given);
+  CHECK(t.outcome.start == std::vector<Nanos>{3, 1, 27, 19});
+  CHECK(t.outcome.step_time == 28);
+  CHECK(t.outcome.devices[1].peak == 16);
+}
+
+TEST_CASE("destinations of a broadcast take their further hops in device order") {
+  ProblemBuilder b = Devices(4);
+  const int bus = b.Channel("bus", 1, kGigabytePerSecond, 0, true);
+  const int x = b.Channel("x", 3, {10'000'000'000, 1}), m = b.Channel("m", 1, kGigabytePerSecond);
+  b.Route(0, 1, {bus});
+  b.Route(0, 2, {x, m});
+  b.Route(0, 3, {bus, m});
+  b.Op("a", {10}, {}, 5);
+  for (const char* name : {"r1", "r2", "r3"}) b.Op(name, {10}, {0});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  const Timeline t = Simulate(problem, {0, 1, 2, 3}, kS);
+  // bus 10-15, arrives 16. g2 comes before g3: x 10-11, arrives 14; m 14-19, arrives 20. g3 on m
+  // 19-24, arrives 25.
+  CHECK(t.outcome.start == std::vector<Nanos>{0, 16, 20, 25});
+}
+
+TEST_CASE("without contention a transfer never waits for its channel") {
+  ProblemBuilder b = Devices(2);
+  const int k = b.Channel("k", 2, kGigabytePerSecond, 3);
+  b.Route(0, 1, {k});
+  b.Op("a", {10}, {}, 5);
+  b.Op("b", {1}, {}, 20);
+  b.Op("x", {1}, {0});
+  b.Op("y", {1}, {1});
+  const auto problem = b.Build(Grouping::Identity(4), ProblemChecks::kPlacementOnly);
+  // a's copy 10-15, arrives 17, channel free 18; b's, ready at 11, goes 18-38, arrives 40. Alone it
+  // goes 11-31 and arrives 33.
+  for (const Semantics semantics : {Semantics::kStream, Semantics::kQueue}) {
+    SimulatorOptions options{semantics};
+    CHECK(Simulate(problem, {0, 0, 1, 1}, options).outcome.start ==
+          std::vector<Nanos>{0, 10, 17, 40});
+    options.channel_contention = false;
+    const Timeline alone = Simulate(problem, {0, 0, 1, 1}, options);
+    CHECK(alone.outcome.start == std::vector<Nanos>{0, 10, 17, 33});
+    CHECK(alone.outcome.step_time == 34);
+    CHECK(alone.outcome.channels[k].busy == 25);
+    options.count_gaps = true;  // the channel is free at 34
+    CHECK(Simulate(problem, {0, 0, 1, 1}, options).outcome.step_time == 34);
+  }
 }
 
 }  // namespace
