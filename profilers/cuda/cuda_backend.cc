@@ -94,20 +94,6 @@ class CudaBackend final : public Backend {
                       [&] { return LoadProgram(devices_, std::move(plan), mode); });
   }
 
-  Sampler OpSampler(int device,
-                    const OpWork& work,
-                    std::span<const std::int64_t> input_bytes,
-                    std::span<const std::int64_t> output_bytes,
-                    CacheState cache) override {
-    if (cpu_index_[device] >= 0) {
-      return cpus_->OpSampler(cpu_index_[device], work, input_bytes, output_bytes, cache);
-    }
-    const std::string& name = descriptions_[device].name;
-    return WithDevice(name, [&] {
-      return Named(name, MakeOpSampler(*devices_, device, work, input_bytes, output_bytes, cache));
-    });
-  }
-
   std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override {
     auto prepared = std::make_shared<MixedOp>();
     prepared->device = op.device;

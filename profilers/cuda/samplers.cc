@@ -24,7 +24,7 @@ class LaunchableOp {
   Memory scratch;
   cudaStream_t stream = nullptr;
   int gpu = 0;
-  Memory flush;
+  Memory flush;  ///< for cold timings; null: warm
   size_t flush_bytes = 0;
 
   void Enqueue() const {
@@ -165,7 +165,7 @@ void Latch::Open() {
 }
 
 std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& lone) {
-  const auto& [device, work, input_bytes, output_bytes] = lone;
+  const auto& [device, work, input_bytes, output_bytes, cache] = lone;
   const auto op = std::make_shared<LaunchableOp>();
   Device& where = devices[device];
   op->gpu = *where.gpu;
@@ -197,11 +197,33 @@ std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& lone) {
   EMPLACE_CUDA_CHECK(cudaDeviceSynchronize());
   op->Enqueue();
   EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
-
+  if (cache == CacheState::kCold) {
+    int l2_bytes = 0;
+    EMPLACE_CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, op->gpu));
+    op->flush_bytes = static_cast<size_t>(2) * std::max(l2_bytes, 1 << 20);
+    op->flush = AllocateOnGpu(static_cast<std::int64_t>(op->flush_bytes), where.name);
+  }
   return op;
 }
 
 Sampler MakeAloneSampler(std::shared_ptr<const LaunchableOp> op) {
+  if (op->flush) {
+    return [op](int count, std::vector<double>& timings) {
+      SelectGpu(op->gpu);
+      const Event start = MakeEvent(true), end = MakeEvent(true);
+      for (int i = 0; i < count; ++i) {
+        Latch latch;
+        latch.Close(op->stream);
+        EMPLACE_CUDA_CHECK(cudaMemsetAsync(op->flush.get(), i & 0xff, op->flush_bytes, op->stream));
+        EMPLACE_CUDA_CHECK(cudaEventRecord(start.get(), op->stream));
+        op->Enqueue();
+        EMPLACE_CUDA_CHECK(cudaEventRecord(end.get(), op->stream));
+        latch.Open();
+        EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
+        timings.push_back(NanosBetween(start.get(), end.get()));
+      }
+    };
+  }
   const int launches = LaunchesOf(*op);
   // Short ops run in batches of about 100 us, so that the time of the events is negligible.
   std::vector<double> once;
@@ -222,41 +244,6 @@ Sampler MakeAloneSampler(std::shared_ptr<const LaunchableOp> op) {
         batches);
     for (double nanos : batches) timings.push_back(nanos / batch);
   };
-}
-
-Sampler MakeOpSampler(Devices& devices,
-                      int device,
-                      const OpWork& work,
-                      std::span<const std::int64_t> input_bytes,
-                      std::span<const std::int64_t> output_bytes,
-                      CacheState cache) {
-  const auto op = PrepareOp(devices,
-                            {device,
-                             work,
-                             {input_bytes.begin(), input_bytes.end()},
-                             {output_bytes.begin(), output_bytes.end()}});
-  if (cache == CacheState::kCold) {
-    int l2_bytes = 0;
-    EMPLACE_CUDA_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, op->gpu));
-    op->flush_bytes = static_cast<size_t>(2) * std::max(l2_bytes, 1 << 20);
-    op->flush = AllocateOnGpu(static_cast<std::int64_t>(op->flush_bytes), devices[device].name);
-    return [op](int count, std::vector<double>& timings) {
-      SelectGpu(op->gpu);
-      const Event start = MakeEvent(true), end = MakeEvent(true);
-      for (int i = 0; i < count; ++i) {
-        Latch latch;
-        latch.Close(op->stream);
-        EMPLACE_CUDA_CHECK(cudaMemsetAsync(op->flush.get(), i & 0xff, op->flush_bytes, op->stream));
-        EMPLACE_CUDA_CHECK(cudaEventRecord(start.get(), op->stream));
-        op->Enqueue();
-        EMPLACE_CUDA_CHECK(cudaEventRecord(end.get(), op->stream));
-        latch.Open();
-        EMPLACE_CUDA_CHECK(cudaStreamSynchronize(op->stream));
-        timings.push_back(NanosBetween(start.get(), end.get()));
-      }
-    };
-  }
-  return MakeAloneSampler(op);
 }
 
 Sampler MakeBesideSampler(std::shared_ptr<const LaunchableOp> timed,

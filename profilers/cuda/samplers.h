@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,21 +36,13 @@ class Latch {
   cudaStream_t stream_ = nullptr;
 };
 
-/// As Backend::OpSampler, for a GPU device. A warm timing is the time of a batch of consecutive ops
-/// divided by their number. A cold timing is the time of a single op after a write of twice the
-/// size of the L2 cache.
-Sampler MakeOpSampler(Devices& devices,
-                      int device,
-                      const OpWork& work,
-                      std::span<const std::int64_t> input_bytes,
-                      std::span<const std::int64_t> output_bytes,
-                      CacheState cache);
-
 /// An op with memory, kernels and a stream.
 class LaunchableOp;
 /// As Backend::Prepare, for a GPU device.
 std::shared_ptr<LaunchableOp> PrepareOp(Devices& devices, const LoneOp& op);
-/// As Backend::AloneSampler, for a GPU device.
+/// As Backend::AloneSampler, for a GPU device. A warm timing is the time of a batch of consecutive
+/// ops divided by their number. A cold timing is the time of a single op after a write of twice the
+/// size of the L2 cache.
 Sampler MakeAloneSampler(std::shared_ptr<const LaunchableOp> op);
 /// As Backend::BesideSampler, for two partitions of one GPU.
 Sampler MakeBesideSampler(std::shared_ptr<const LaunchableOp> timed,

@@ -44,10 +44,13 @@ using Sampler = std::function<void(int count, std::vector<double>& timings)>;
 /// Whether an op's data may be in the caches when it is timed.
 enum class CacheState : std::uint8_t { kWarm, kCold };
 
+/// An op that is timed alone on its device, with its own memory (MemoryOf() in initial_values.h).
 struct LoneOp {
   int device = 0;
   OpWork work;
-  std::vector<std::int64_t> input_bytes, output_bytes;  ///< as for OpSampler() [B]
+  /// Of the storage at which the views of each argument start [B]
+  std::vector<std::int64_t> input_bytes, output_bytes;
+  CacheState cache = CacheState::kWarm;
 };
 
 /// An op that is ready to run (Backend::Prepare()).
@@ -119,15 +122,8 @@ class Backend {
   virtual std::unique_ptr<Program> Load(std::shared_ptr<const ExecutionPlan> plan,
                                         DispatchMode mode) = 0;
 
-  /// Returns a sampler that times an op alone on its device, with its own memory (MemoryOf()). The
-  /// sampler is valid until the next call of this function.
-  /// @param input_bytes, output_bytes  of the storage at which the views of each argument start [B]
-  virtual Sampler OpSampler(int device,
-                            const OpWork& work,
-                            std::span<const std::int64_t> input_bytes,
-                            std::span<const std::int64_t> output_bytes,
-                            CacheState cache) = 0;
   /// Prepares an op to run alone. The op holds its memory until it is destroyed.
+  /// @throws RunError naming the call if there is no kernel
   virtual std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) = 0;
   /// Returns a sampler that times an op with warm caches while another device repeats another op.
   /// @param timed, beside  of Prepare(), on two devices
@@ -135,7 +131,7 @@ class Backend {
   ///   GPU; two GPUs)
   virtual std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
                                                std::shared_ptr<PreparedOp> beside) = 0;
-  /// Returns a sampler that times an op with warm caches while the other devices are idle.
+  /// Returns a sampler that times an op while the other devices are idle.
   virtual Sampler AloneSampler(std::shared_ptr<PreparedOp> op) = 0;
   /// Returns a sampler that times copies over a link.
   /// @param link    index into links()

@@ -1,7 +1,6 @@
 #include "profilers/measure/drift_watch.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <exception>
@@ -42,10 +41,8 @@ DriftWatch::DriftWatch(Backend& backend, std::vector<int> devices)
 
 double DriftWatch::TimeProduct(int device) {
   constexpr std::int64_t kBytes = kSize * kSize * 4;
-  constexpr std::array<std::int64_t, 2> kInputs{kBytes, kBytes};
-  constexpr std::array<std::int64_t, 1> kOutputs{kBytes};
-  const Sampler sampler =
-      backend_.OpSampler(device, ReferenceProduct(), kInputs, kOutputs, CacheState::kWarm);
+  const Sampler sampler = backend_.AloneSampler(
+      backend_.Prepare({device, ReferenceProduct(), {kBytes, kBytes}, {kBytes}}));
   return MeasureUntilStable(sampler, {.max_seconds = 0.1}).median;
 }
 

@@ -10,7 +10,6 @@
 
 #include "framework/cluster/interference.h"
 #include "framework/cluster/op_class.h"
-#include "profilers/kernels/op_work.h"
 #include "profilers/measure/cost_table_entries.h"
 #include "profilers/statistics/sampling.h"
 
@@ -168,7 +167,7 @@ class KindInterference {
                                   Op(*item).kind,
                                   session_.name_of(device_),
                                   session_.name_of(neighbor_)));
-      if (Run("interference of " + item->signature, OpOf(*item, device_))) measured.push_back(item);
+      if (Run("interference of " + item->signature, LoneOpOf(*item, device_))) measured.push_back(item);
     }
     const bool has_transfers = Run("interference of copies", CopyOf(device_, kTransferBytes));
     const std::vector<Interference> figures = Fit();
@@ -201,17 +200,9 @@ class KindInterference {
     return op != nullptr && op->isolated ? op->isolated->median : 0;
   }
 
-  LoneOp OpOf(const OpItems::Item& item, int device) const {
-    const auto bytes_of = [&](const std::vector<int>& tensors) {
-      return StorageBytes(*item.graph, tensors);
-    };
-    const emplace::Op& op = item.graph->op(item.op);
-    return {device, WorkOf(*item.graph, item.op), bytes_of(op.inputs), bytes_of(op.outputs)};
-  }
-
   void AddToPanel(const OpItems::Item* item, const std::string& name) {
     const auto lone = [&](int device) {
-      return item != nullptr ? OpOf(*item, device) : CopyOf(device, kLoadBytes);
+      return item != nullptr ? LoneOpOf(*item, device) : CopyOf(device, kLoadBytes);
     };
     session_.Try({device_, neighbor_}, "interference of " + name, [&] {
       panel_.push_back(

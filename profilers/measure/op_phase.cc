@@ -36,15 +36,14 @@ void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
   KindCosts& costs = KindIn(session.table(), session.kind_of(item.device));
   const auto [needs_warm, needs_cold] = MissingOf(session, item);
 
-  const OpWork work = WorkOf(graph, item.op);
-  const std::vector<std::int64_t> inputs = StorageBytes(graph, graph.op(item.op).inputs);
-  const std::vector<std::int64_t> outputs = StorageBytes(graph, graph.op(item.op).outputs);
+  LoneOp lone = LoneOpOf(item, item.device);
   const auto time = [&](CacheState cache) {
-    const Sampler sampler = session.backend().OpSampler(item.device, work, inputs, outputs, cache);
-    return MeasureUntilStable(sampler, session.options().rule);
+    lone.cache = cache;
+    Backend& backend = session.backend();
+    return MeasureUntilStable(backend.AloneSampler(backend.Prepare(lone)), session.options().rule);
   };
   OpMeasurement measured = NewMeasurement(graph, item.op);
-  measured.is_proxy = work.is_proxy();
+  measured.is_proxy = lone.work.is_proxy();
   if (needs_warm) measured.isolated = time(CacheState::kWarm);
   if (needs_cold) measured.cold = time(CacheState::kCold);
   OpMeasurement& op = OpIn(costs, measured);
@@ -54,10 +53,14 @@ void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
 
 }  // namespace
 
-std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors) {
-  std::vector<std::int64_t> bytes;
-  for (const int tensor : tensors) bytes.push_back(graph.tensor(graph.alias_root(tensor)).bytes);
-  return bytes;
+LoneOp LoneOpOf(const OpItems::Item& item, int device) {
+  const auto storage_bytes = [&](const std::vector<int>& tensors) {
+    std::vector<std::int64_t> bytes;
+    for (const int t : tensors) bytes.push_back(item.graph->tensor(item.graph->alias_root(t)).bytes);
+    return bytes;
+  };
+  const Op& op = item.graph->op(item.op);
+  return {device, WorkOf(*item.graph, item.op), storage_bytes(op.inputs), storage_bytes(op.outputs)};
 }
 
 OpItems FindOps(const ProfilingSession& session,

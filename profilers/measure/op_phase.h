@@ -36,8 +36,8 @@ OpItems FindOps(const ProfilingSession& session,
 /// Returns the indices of the items that MeasureOps() has to time, ascending.
 std::vector<size_t> MissingOps(ProfilingSession& session, const OpItems& ops);
 
-/// Returns the sizes of the storages in which the views of each tensor lie. [tensors] [B]
-std::vector<std::int64_t> StorageBytes(const Graph& graph, const std::vector<int>& tensors);
+/// Returns the op of an item, to be timed on `device` with warm caches.
+LoneOp LoneOpOf(const OpItems::Item& item, int device);
 
 /// Fills missing OpMeasurement::isolated (and `cold`, if the options ask for it).
 /// @return the items whose kernels failed; each adds a warning

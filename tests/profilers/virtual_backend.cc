@@ -100,14 +100,6 @@ class VirtualBackend : public Backend {
     return std::make_unique<VirtualProgram>(std::move(plan), world_);
   }
 
-  Sampler OpSampler(int device,
-                    const OpWork& work,
-                    std::span<const std::int64_t>,
-                    std::span<const std::int64_t>,
-                    CacheState) override {
-    return Repeat(static_cast<double>(world_->times.op(device, -1, work)));
-  }
-
   struct VirtualOp : PreparedOp {
     LoneOp op;
   };

@@ -19,7 +19,7 @@ struct VirtualTimes {
   struct Copy {
     Nanos latency = 0, wire = 0, gap = 0;  ///< [ns]
   };
-  /// Time of an op. @param op  its id, or -1 for the isolated op of an OpSampler [ns]
+  /// Time of an op. @param op  its id, or -1 for the isolated op of an AloneSampler [ns]
   std::function<Nanos(int device, int op, const OpWork& work)> op;
   /// Idle time behind an op; empty: none [ns]
   std::function<Nanos(int device)> gap;

@@ -73,7 +73,8 @@ void CheckSamplers(Backend& backend) {
   for (int d = 0; d < static_cast<int>(backend.devices().size()); ++d) {
     CAPTURE(backend.devices()[d].name);
     for (CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
-      check(backend.OpSampler(d, relay.plan->ops[1].work, inputs, outputs, cache), false);
+      const auto op = backend.Prepare({d, relay.plan->ops[1].work, inputs, outputs, cache});
+      check(backend.AloneSampler(op), false);
     }
     for (DispatchQuantity quantity : {DispatchQuantity::kNullKernel,
                                       DispatchQuantity::kLaunch,

@@ -67,21 +67,28 @@ class ScriptedBackend : public Backend {
   std::vector<ClockReading> ReadClocks() override;
   std::unique_ptr<Program> Load(std::shared_ptr<const ExecutionPlan> plan,
                                 DispatchMode mode) override;
-  Sampler OpSampler(int device,
-                    const OpWork& work,
-                    std::span<const std::int64_t> input_bytes,
-                    std::span<const std::int64_t> output_bytes,
-                    CacheState cache) override;
-  std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override { return inner_->Prepare(op); }
-  Sampler AloneSampler(std::shared_ptr<PreparedOp> op) override { return inner_->AloneSampler(op); }
+  std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override {
+    return std::make_shared<ScriptedOp>(op, inner_->Prepare(op));
+  }
+  Sampler AloneSampler(std::shared_ptr<PreparedOp> op) override;
   std::optional<Sampler> BesideSampler(std::shared_ptr<PreparedOp> timed,
                                        std::shared_ptr<PreparedOp> beside) override {
-    return inner_->BesideSampler(timed, beside);
+    return inner_->BesideSampler(ScriptedOp::Of(timed).inner, ScriptedOp::Of(beside).inner);
   }
   Sampler CopySampler(int link, std::int64_t bytes, std::optional<int> beside = {}) override;
   std::optional<Sampler> DispatchSampler(int device, DispatchQuantity quantity) override;
 
  private:
+  struct ScriptedOp : PreparedOp {
+    ScriptedOp(LoneOp op, std::shared_ptr<PreparedOp> inner)
+        : op(std::move(op)), inner(std::move(inner)) {}
+    static ScriptedOp& Of(const std::shared_ptr<PreparedOp>& op) {
+      return dynamic_cast<ScriptedOp&>(*op);
+    }
+    LoneOp op;
+    std::shared_ptr<PreparedOp> inner;
+  };
+
   std::shared_ptr<Backend> inner_;
 };
 
@@ -236,16 +243,14 @@ inline std::unique_ptr<Program> ScriptedBackend::Load(std::shared_ptr<const Exec
   return inner_->Load(std::move(plan), mode);
 }
 
-inline Sampler ScriptedBackend::OpSampler(int device,
-                                          const OpWork& work,
-                                          std::span<const std::int64_t> input_bytes,
-                                          std::span<const std::int64_t> output_bytes,
-                                          CacheState cache) {
-  if (!IsReferenceProduct(work)) (cache == CacheState::kWarm ? ops : cold_ops) += 1;
-  if (on_op) on_op(device, work);
-  const Sampler sampler = inner_->OpSampler(device, work, input_bytes, output_bytes, cache);
-  const double factor =
-      (slowdown ? slowdown(device) : 1) * (cache == CacheState::kCold ? 2.0 : 1.0);
+inline Sampler ScriptedBackend::AloneSampler(std::shared_ptr<PreparedOp> prepared) {
+  const ScriptedOp& scripted = ScriptedOp::Of(prepared);
+  const LoneOp& op = scripted.op;
+  const bool is_cold = op.cache == CacheState::kCold;
+  if (!IsReferenceProduct(op.work)) (is_cold ? cold_ops : ops) += 1;
+  if (on_op) on_op(op.device, op.work);
+  const Sampler sampler = inner_->AloneSampler(scripted.inner);
+  const double factor = (slowdown ? slowdown(op.device) : 1) * (is_cold ? 2.0 : 1.0);
   return [sampler, factor](int count, std::vector<double>& timings) {
     const size_t before = timings.size();
     sampler(count, timings);
