@@ -154,7 +154,7 @@ void CoreQueues::Run(int group, OpCommand& command) {
 void CoreQueues::Run(int /*group*/, CopyCommand& command) {
   if (!command.moves) return;
   for (std::byte* destination : command.destinations) {
-    command.copy.Copy(command.source, destination, 0, command.copy.bytes());
+    command.copy.Copy(command.source, destination);
   }
 }
 

@@ -37,8 +37,8 @@ constexpr double kShortestTiming = 20'000;
 
 // An op with its memory, on its own worker. Warm: the op runs repeatedly. If it takes less than
 // kShortestTiming, a timing is the mean of several runs in a row, because the clock is too coarse
-// for a single run. Cold: a timing is a single run, after a walk over memory of twice the last-level
-// cache.
+// for a single run. Cold: a timing is a single run, after a walk over memory of twice the
+// last-level cache.
 class OpBench : public PreparedOp {
  public:
   OpBench(std::shared_ptr<CpuMachine> machine, const LoneOp& op)
@@ -151,7 +151,7 @@ struct LinkBuffers {
     });
   }
 
-  void Copy() { copy.Copy(source.data(), destination.data(), 0, bytes); }
+  void Copy() { copy.Copy(source.data(), destination.data()); }
   void Read() {
     for (std::int64_t at = 0; at < bytes; at += 64) {
       seen += std::to_integer<int>(static_cast<const volatile std::byte&>(destination.data()[at]));
@@ -309,30 +309,33 @@ class CpuBackend : public Backend {
         machine_, links_.at(link), bytes, beside ? &links_.at(*beside) : nullptr));
   }
 
-  // kNullKernel: an empty command of a long list. kWait: the additional time of a command that waits
-  // for a command of another worker; nullopt if there is only one device. The other quantities are
-  // nullopt, because workers have their own lists and no thread issues commands to them.
+  // kNullKernel: an empty command of a long list. kWait: the additional time of a command that
+  // waits for a command of another worker; nullopt if there is only one device. The other
+  // quantities are nullopt, because workers have their own lists and no thread issues commands to
+  // them.
   std::optional<Sampler> DispatchSampler(int device, DispatchQuantity quantity) override {
-  constexpr int kOps = 1000;
-  const int num_devices = static_cast<int>(machine_->devices.size());
-  auto alone = std::make_shared<CpuProgram>(
-      machine_, EmptyOps(*machine_, kOps, [device](int) { return device; }));
-  const auto null_op = [alone] { return static_cast<double>(alone->Step(false).step_time) / kOps; };
-  if (quantity == DispatchQuantity::kNullKernel) {
-    return [null_op](int count, std::vector<double>& timings) {
-      for (int i = 0; i < count; ++i) timings.push_back(null_op());
+    constexpr int kOps = 1000;
+    const int num_devices = static_cast<int>(machine_->devices.size());
+    auto alone = std::make_shared<CpuProgram>(
+        machine_, EmptyOps(*machine_, kOps, [device](int) { return device; }));
+    const auto null_op = [alone] {
+      return static_cast<double>(alone->Step(false).step_time) / kOps;
     };
-  }
-  if (quantity != DispatchQuantity::kWait || num_devices < 2) return std::nullopt;
-  const int other = (device + 1) % num_devices;
-  auto in_turns = std::make_shared<CpuProgram>(
-      machine_, EmptyOps(*machine_, kOps, [=](int i) { return i % 2 ? device : other; }));
-  return [null_op, in_turns](int count, std::vector<double>& timings) {
-    for (int i = 0; i < count; ++i) {
-      const double turn = static_cast<double>(in_turns->Step(false).step_time) / kOps;
-      timings.push_back(std::max(0.0, turn - null_op()));
+    if (quantity == DispatchQuantity::kNullKernel) {
+      return [null_op](int count, std::vector<double>& timings) {
+        for (int i = 0; i < count; ++i) timings.push_back(null_op());
+      };
     }
-  };
+    if (quantity != DispatchQuantity::kWait || num_devices < 2) return std::nullopt;
+    const int other = (device + 1) % num_devices;
+    auto in_turns = std::make_shared<CpuProgram>(
+        machine_, EmptyOps(*machine_, kOps, [=](int i) { return i % 2 ? device : other; }));
+    return [null_op, in_turns](int count, std::vector<double>& timings) {
+      for (int i = 0; i < count; ++i) {
+        const double turn = static_cast<double>(in_turns->Step(false).step_time) / kOps;
+        timings.push_back(std::max(0.0, turn - null_op()));
+      }
+    };
   }
 
  private:

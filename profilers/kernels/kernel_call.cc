@@ -64,6 +64,20 @@ bool TensorView::is_contiguous() const {
   return true;
 }
 
+bool HaveEqualSteps(const TensorView& a, const TensorView& b) {
+  for (size_t d = 0; d < a.shape.size(); ++d) {
+    if (a.shape[d] != 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+TensorView ChannelsLastView(DType dtype, const std::vector<std::int64_t>& shape) {
+  TensorView view = ContiguousView(dtype, {shape.at(0), shape.at(2), shape.at(3), shape.at(1)});
+  view.strides = {view.strides[0], view.strides[3], view.strides[1], view.strides[2]};
+  view.shape = shape;
+  return view;
+}
+
 TensorView ContiguousView(DType dtype, std::vector<std::int64_t> shape) {
   TensorView view{.dtype = dtype, .shape = std::move(shape)};
   view.strides.resize(view.shape.size());

@@ -46,8 +46,15 @@ struct TensorView {
   bool operator==(const TensorView&) const = default;
 };
 
+/// Returns whether two views of one shape have equal strides in every dimension with more than one
+/// element. Other strides are never used.
+bool HaveEqualSteps(const TensorView& a, const TensorView& b);
+
 /// Returns the view of a separate tensor: row-major without holes, offset 0.
 TensorView ContiguousView(DType dtype, std::vector<std::int64_t> shape);
+/// Returns a view that is row-major over [d0, d2, d3, d1]: NHWC of [n, c, h, w], KRSC of [k, c, r,
+/// s].
+TensorView ChannelsLastView(DType dtype, const std::vector<std::int64_t>& shape);
 
 /// An argument of a call: a tensor of the op, and a view of it.
 struct Argument {

@@ -167,7 +167,8 @@ class KindInterference {
                                   Op(*item).kind,
                                   session_.name_of(device_),
                                   session_.name_of(neighbor_)));
-      if (Run("interference of " + item->signature, LoneOpOf(*item, device_))) measured.push_back(item);
+      if (Run("interference of " + item->signature, LoneOpOf(*item, device_)))
+        measured.push_back(item);
     }
     const bool has_transfers = Run("interference of copies", CopyOf(device_, kTransferBytes));
     const std::vector<Interference> figures = Fit();

@@ -56,11 +56,13 @@ void MeasureOp(ProfilingSession& session, const OpItems::Item& item) {
 LoneOp LoneOpOf(const OpItems::Item& item, int device) {
   const auto storage_bytes = [&](const std::vector<int>& tensors) {
     std::vector<std::int64_t> bytes;
-    for (const int t : tensors) bytes.push_back(item.graph->tensor(item.graph->alias_root(t)).bytes);
+    for (const int t : tensors)
+      bytes.push_back(item.graph->tensor(item.graph->alias_root(t)).bytes);
     return bytes;
   };
   const Op& op = item.graph->op(item.op);
-  return {device, WorkOf(*item.graph, item.op), storage_bytes(op.inputs), storage_bytes(op.outputs)};
+  return {
+      device, WorkOf(*item.graph, item.op), storage_bytes(op.inputs), storage_bytes(op.outputs)};
 }
 
 OpItems FindOps(const ProfilingSession& session,

@@ -17,12 +17,7 @@ const auto kFlags = dnnl::normalization_flags::use_scale | dnnl::normalization_f
 
 bool IsChannelsLast(const TensorView& view) {
   if (view.shape.size() != 4) return view.is_contiguous();  // statistics
-  const auto &shape = view.shape, &strides = view.strides;
-  const TensorView nhwc{view.dtype,
-                        {shape[0], shape[2], shape[3], shape[1]},
-                        {strides[0], strides[2], strides[3], strides[1]},
-                        0};
-  return nhwc.is_contiguous();
+  return HaveEqualSteps(view, ChannelsLastView(view.dtype, view.shape));
 }
 
 bool AllAre(bool (*suits)(const TensorView&), const KernelCall& call) {
@@ -136,16 +131,14 @@ std::unique_ptr<ViewKernel> MakeOnednnNormForward(const KernelCall& call) {
   const Desc x(view.shape, kOnednnF32, dnnl::memory::format_tag::nhwc);
   const Desc line({view.shape[1]}, kOnednnF32, dnnl::memory::format_tag::x);
   const auto desc = OnednnForwardDesc(x, static_cast<float>(call.params.epsilon));
-  auto program = std::make_unique<OnednnProgram>();
-  program->Append(dnnl::batch_normalization_forward(desc),
-                  desc,
-                  {{DNNL_ARG_SRC, {x, {Place::kInput, 0}}},
-                   {DNNL_ARG_SCALE, {line, {Place::kInput, 1}}},
-                   {DNNL_ARG_SHIFT, {line, {Place::kInput, 2}}},
-                   {DNNL_ARG_DST, {x, {Place::kOutput, 0}}},
-                   {DNNL_ARG_MEAN, {line, {Place::kOutput, 1}}},
-                   {DNNL_ARG_VARIANCE, {line, {Place::kOutput, 2}}}});
-  return program;
+  return MakeOnednn<dnnl::batch_normalization_forward>(
+      desc,
+      {{DNNL_ARG_SRC, x, {Place::kInput, 0}},
+       {DNNL_ARG_SCALE, line, {Place::kInput, 1}},
+       {DNNL_ARG_SHIFT, line, {Place::kInput, 2}}},
+      {{DNNL_ARG_DST, x, {Place::kOutput, 0}},
+       {DNNL_ARG_MEAN, line, {Place::kOutput, 1}},
+       {DNNL_ARG_VARIANCE, line, {Place::kOutput, 2}}});
 }
 
 // Arguments as for MakePlaneBackward.
@@ -159,20 +152,17 @@ std::unique_ptr<ViewKernel> MakeOnednnNormBackward(const KernelCall& call) {
       OnednnAttributes(),
       OnednnEngine(),
       OnednnForwardDesc(x, epsilon));
-  auto program = std::make_unique<OnednnProgram>();
-  program->Append(
-      dnnl::batch_normalization_backward(desc),
+  return MakeOnednn<dnnl::batch_normalization_backward>(
       desc,
-      {{DNNL_ARG_DIFF_DST, {x, {Place::kInput, 0}}},
-       {DNNL_ARG_SRC, {x, {Place::kInput, 1}}},
-       {DNNL_ARG_SCALE, {line, {Place::kInput, 2}}},
-       {DNNL_ARG_SHIFT, {line, {Place::kInput, 2}}},  // oneDNN requires it, its value is unused
-       {DNNL_ARG_MEAN, {line, {Place::kInput, 3}}},
-       {DNNL_ARG_VARIANCE, {line, {Place::kInput, 4}}},
-       {DNNL_ARG_DIFF_SRC, {x, {Place::kOutput, 0}}},
-       {DNNL_ARG_DIFF_SCALE, {line, {Place::kOutput, 1}}},
-       {DNNL_ARG_DIFF_SHIFT, {line, {Place::kOutput, 2}}}});
-  return program;
+      {{DNNL_ARG_DIFF_DST, x, {Place::kInput, 0}},
+       {DNNL_ARG_SRC, x, {Place::kInput, 1}},
+       {DNNL_ARG_SCALE, line, {Place::kInput, 2}},
+       {DNNL_ARG_SHIFT, line, {Place::kInput, 2}},  // oneDNN requires it, its value is unused
+       {DNNL_ARG_MEAN, line, {Place::kInput, 3}},
+       {DNNL_ARG_VARIANCE, line, {Place::kInput, 4}}},
+      {{DNNL_ARG_DIFF_SRC, x, {Place::kOutput, 0}},
+       {DNNL_ARG_DIFF_SCALE, line, {Place::kOutput, 1}},
+       {DNNL_ARG_DIFF_SHIFT, line, {Place::kOutput, 2}}});
 }
 
 std::unique_ptr<ViewKernel> MakeBatchNormForward(const KernelCall& call, int threads) {

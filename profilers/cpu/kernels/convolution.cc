@@ -13,27 +13,14 @@ namespace {
 using Tag = dnnl::memory::format_tag;
 using Desc = dnnl::memory::desc;
 
-// Returns whether a view is dense with dimensions in the order `order`, outermost first. Dimensions
-// of size 1 do not count.
-bool IsDense(const TensorView& view, const std::vector<int>& order) {
-  std::int64_t stride = 1;
-  for (auto d = order.rbegin(); d != order.rend(); ++d) {
-    if (view.shape[*d] != 1 && view.strides[*d] != stride) return false;
-    stride *= view.shape[*d];
-  }
-  return true;
-}
 bool IsNhwc(const TensorView& view) {
-  return IsDense(view, {0, 2, 3, 1});
-}
-bool IsNchw(const TensorView& view) {
-  return IsDense(view, {0, 1, 2, 3});
+  return HaveEqualSteps(view, ChannelsLastView(view.dtype, view.shape));
 }
 
 // oneDNN recognises a layout by all its strides, including those of dimensions of size 1.
 Desc ActivationDesc(const TensorView& view, bool nhwc) {
   if (nhwc && IsNhwc(view)) return {view.shape, kOnednnF32, Tag::nhwc};
-  if (!nhwc && IsNchw(view)) return {view.shape, kOnednnF32, Tag::nchw};
+  if (!nhwc && view.is_contiguous()) return {view.shape, kOnednnF32, Tag::nchw};
   return OnednnDesc(view);
 }
 
@@ -76,8 +63,8 @@ Problem ProblemOf(const KernelCall& call,
   const bool nhwc = IsNhwc(x) && IsNhwc(y);
   const bool is_1x1 = w.shape[2] == 1 && w.shape[3] == 1 && window.stride[0] == 1 &&
                       window.stride[1] == 1 && groups == 1;
-  const bool keeps =
-      nhwc || (IsNchw(x) && IsNchw(y) && is_1x1 && call.kind != KernelKind::kConvBackwardFilter);
+  const bool keeps = nhwc || (x.is_contiguous() && y.is_contiguous() && is_1x1 &&
+                              call.kind != KernelKind::kConvBackwardFilter);
   problem.x = ActivationDesc(x, nhwc);
   problem.y = ActivationDesc(y, nhwc);
   problem.w = FilterDesc(w, groups);
@@ -90,106 +77,65 @@ Problem ProblemOf(const KernelCall& call,
   return problem;
 }
 
-dnnl::convolution_forward::primitive_desc ForwardDesc(const Problem& p, const Desc* bias) {
-  constexpr auto kKind = dnnl::prop_kind::forward_training;
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-  const auto operation = bias != nullptr ? dnnl::convolution_forward::desc(kKind,
-                                                                           kDirect,
-                                                                           p.asked_x,
-                                                                           p.asked_w,
-                                                                           *bias,
-                                                                           p.asked_y,
-                                                                           p.stride,
-                                                                           p.dilation,
-                                                                           p.pad_begin,
-                                                                           p.pad_end)
-                                         : dnnl::convolution_forward::desc(kKind,
-                                                                           kDirect,
-                                                                           p.asked_x,
-                                                                           p.asked_w,
-                                                                           p.asked_y,
-                                                                           p.stride,
-                                                                           p.dilation,
-                                                                           p.pad_begin,
-                                                                           p.pad_end);
+dnnl::convolution_forward::primitive_desc ForwardDesc(const Problem& p, const Desc& bias = {}) {
+  // A bias without dimensions is none.
+  const dnnl::convolution_forward::desc operation(dnnl::prop_kind::forward_training,
+                                                  dnnl::algorithm::convolution_direct,
+                                                  p.asked_x,
+                                                  p.asked_w,
+                                                  bias,
+                                                  p.asked_y,
+                                                  p.stride,
+                                                  p.dilation,
+                                                  p.pad_begin,
+                                                  p.pad_end);
   return {operation, OnednnAttributes(), OnednnEngine()};
+}
+
+template <class Gradient>
+typename Gradient::primitive_desc GradientDesc(const Problem& p) {
+  return {{dnnl::algorithm::convolution_direct,
+           p.asked_x,
+           p.asked_w,
+           p.asked_y,
+           p.stride,
+           p.dilation,
+           p.pad_begin,
+           p.pad_end},
+          OnednnAttributes(),
+          OnednnEngine(),
+          ForwardDesc(p)};
 }
 
 std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
   const Problem p = ProblemOf(call, call.inputs[0].view, call.inputs[1].view, call.outputs[0].view);
-  auto program = std::make_unique<OnednnProgram>();
-  const bool has_bias = call.inputs.size() == 3;
+  std::vector<Operand> inputs{{DNNL_ARG_SRC, p.x, {Place::kInput, 0}},
+                              {DNNL_ARG_WEIGHTS, p.w, {Place::kInput, 1}}};
   Desc bias;
-  if (has_bias) {
+  if (call.inputs.size() == 3) {
     bias = Desc(call.inputs[2].view.shape, kOnednnF32, Tag::x);
+    inputs.push_back({DNNL_ARG_BIAS, bias, {Place::kInput, 2}});
   }
-  const auto desc = ForwardDesc(p, has_bias ? &bias : nullptr);
-  const Place x_in{Place::kInput, 0}, w_in{Place::kInput, 1}, y_out{Place::kOutput, 0};
-  const Place x = program->Import(p.x, x_in, desc.src_desc());
-  const Place w = program->Import(p.w, w_in, desc.weights_desc());
-  const Place y = program->Target(p.y, y_out, desc.dst_desc());
-  OnednnProgram::Bindings bindings{{DNNL_ARG_SRC, {desc.src_desc(), x}},
-                                   {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
-                                   {DNNL_ARG_DST, {desc.dst_desc(), y}}};
-  if (has_bias) bindings.push_back({DNNL_ARG_BIAS, {bias, {Place::kInput, 2}}});
-  program->Append(dnnl::convolution_forward(desc), desc, bindings);
-  program->Export(desc.dst_desc(), y, p.y, y_out);
-  return program;
+  return MakeOnednn<dnnl::convolution_forward>(
+      ForwardDesc(p, bias), inputs, {{DNNL_ARG_DST, p.y, {Place::kOutput, 0}}});
 }
 
 std::unique_ptr<ViewKernel> MakeBackwardData(const KernelCall& call) {
+  using Gradient = dnnl::convolution_backward_data;
   const Problem p = ProblemOf(call, call.outputs[0].view, call.inputs[1].view, call.inputs[0].view);
-  auto program = std::make_unique<OnednnProgram>();
-  const dnnl::convolution_backward_data::primitive_desc desc({dnnl::algorithm::convolution_direct,
-                                                              p.asked_x,
-                                                              p.asked_w,
-                                                              p.asked_y,
-                                                              p.stride,
-                                                              p.dilation,
-                                                              p.pad_begin,
-                                                              p.pad_end},
-                                                             OnednnAttributes(),
-                                                             OnednnEngine(),
-                                                             ForwardDesc(p, nullptr));
-  const Place dx_out{Place::kOutput, 0};
-  const Place dy = program->Import(p.y, {Place::kInput, 0}, desc.diff_dst_desc());
-  const Place w = program->Import(p.w, {Place::kInput, 1}, desc.weights_desc());
-  const Place dx = program->Target(p.x, dx_out, desc.diff_src_desc());
-  program->Append(dnnl::convolution_backward_data(desc),
-                  desc,
-                  {{DNNL_ARG_DIFF_DST, {desc.diff_dst_desc(), dy}},
-                   {DNNL_ARG_WEIGHTS, {desc.weights_desc(), w}},
-                   {DNNL_ARG_DIFF_SRC, {desc.diff_src_desc(), dx}}});
-  program->Export(desc.diff_src_desc(), dx, p.x, dx_out);
-  return program;
+  return MakeOnednn<Gradient>(
+      GradientDesc<Gradient>(p),
+      {{DNNL_ARG_DIFF_DST, p.y, {Place::kInput, 0}}, {DNNL_ARG_WEIGHTS, p.w, {Place::kInput, 1}}},
+      {{DNNL_ARG_DIFF_SRC, p.x, {Place::kOutput, 0}}});
 }
 
 std::unique_ptr<ViewKernel> MakeBackwardFilter(const KernelCall& call) {
+  using Gradient = dnnl::convolution_backward_weights;
   const Problem p = ProblemOf(call, call.inputs[0].view, call.outputs[0].view, call.inputs[1].view);
-  auto program = std::make_unique<OnednnProgram>();
-  const dnnl::convolution_backward_weights::primitive_desc desc(
-      {dnnl::algorithm::convolution_direct,
-       p.asked_x,
-       p.asked_w,
-       p.asked_y,
-       p.stride,
-       p.dilation,
-       p.pad_begin,
-       p.pad_end},
-      OnednnAttributes(),
-      OnednnEngine(),
-      ForwardDesc(p, nullptr));
-  const Place dw_out{Place::kOutput, 0};
-  const Place x = program->Import(p.x, {Place::kInput, 0}, desc.src_desc());
-  const Place dy = program->Import(p.y, {Place::kInput, 1}, desc.diff_dst_desc());
-  const Place dw = program->Target(p.w, dw_out, desc.diff_weights_desc());
-  program->Append(dnnl::convolution_backward_weights(desc),
-                  desc,
-                  {{DNNL_ARG_SRC, {desc.src_desc(), x}},
-                   {DNNL_ARG_DIFF_DST, {desc.diff_dst_desc(), dy}},
-                   {DNNL_ARG_DIFF_WEIGHTS, {desc.diff_weights_desc(), dw}}});
-  program->Export(desc.diff_weights_desc(), dw, p.w, dw_out);
-  return program;
+  return MakeOnednn<Gradient>(
+      GradientDesc<Gradient>(p),
+      {{DNNL_ARG_SRC, p.x, {Place::kInput, 0}}, {DNNL_ARG_DIFF_DST, p.y, {Place::kInput, 1}}},
+      {{DNNL_ARG_DIFF_WEIGHTS, p.w, {Place::kOutput, 0}}});
 }
 
 }  // namespace

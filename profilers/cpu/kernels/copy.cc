@@ -43,14 +43,7 @@ std::unique_ptr<ViewKernel> MakeOneCopy(const TensorView& x, const TensorView& y
                            {Place::kOutput, 0});
     return program;
   }
-  switch (SizeOf(x.dtype)) {
-    case 1:
-      return MakeRowCopy<std::uint8_t>(std::move(loops), threads);
-    case 4:
-      return MakeRowCopy<std::uint32_t>(std::move(loops), threads);
-    default:
-      return MakeRowCopy<std::uint64_t>(std::move(loops), threads);
-  }
+  return OfSize(x.dtype, [&]<typename T>(T) { return MakeRowCopy<T>(std::move(loops), threads); });
 }
 
 template <typename T>
@@ -86,17 +79,8 @@ std::unique_ptr<ViewKernel> MakeCopy(const KernelCall& call, int threads) {
 }
 
 std::unique_ptr<ViewKernel> MakeFill(const KernelCall& call, int threads) {
-  switch (call.outputs[0].view.dtype) {
-    case DType::kF32:
-      return MakeFillOf<float>(call, threads);
-    case DType::kI32:
-      return MakeFillOf<std::int32_t>(call, threads);
-    case DType::kI64:
-      return MakeFillOf<std::int64_t>(call, threads);
-    case DType::kBool:
-      return MakeFillOf<std::uint8_t>(call, threads);
-  }
-  Refuse(call, "unknown type");
+  return OfType(call.outputs[0].view.dtype,
+                [&]<typename T>(T) { return MakeFillOf<T>(call, threads); });
 }
 
 }  // namespace emplace::cpu

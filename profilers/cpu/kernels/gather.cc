@@ -58,18 +58,11 @@ std::unique_ptr<ViewKernel> MakeGather(const KernelCall& call, int threads) {
   const TensorView &table = call.inputs[0].view, &y = call.outputs[0].view;
   if (!HasDenseRows(table) || !HasDenseRows(y))
     return PackUnless(&HasDenseRows, &MakeGather, call, threads);
-  switch (SizeOf(y.dtype)) {
-    case 1:
-      return MakeGatherOf<std::uint8_t>(call, threads);
-    case 4:
-      return MakeGatherOf<std::uint32_t>(call, threads);
-    default:
-      return MakeGatherOf<std::uint64_t>(call, threads);
-  }
+  return OfSize(y.dtype, [&]<typename T>(T) { return MakeGatherOf<T>(call, threads); });
 }
 
 std::unique_ptr<ViewKernel> MakeScatterAdd(const KernelCall& call, int threads) {
-  const TensorView &rows = call.inputs[0].view, &table = call.outputs[0].view;
+  const TensorView& table = call.outputs[0].view;
   if (HasDenseRows(table) || call.params.zero_output) return MakeDenseScatterAdd(call, threads);
 
   // The columns of the table are not contiguous. Adds to a packed copy and writes that back.

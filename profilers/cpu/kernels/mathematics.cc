@@ -43,12 +43,9 @@ std::unique_ptr<ViewKernel> MakeOnednnForward(dnnl::algorithm algorithm, std::in
       {dnnl::prop_kind::forward_inference, algorithm, line, kScale, 0.F},
       OnednnAttributes(),
       OnednnEngine());
-  auto program = std::make_unique<OnednnProgram>();
-  program->Append(
-      dnnl::eltwise_forward(desc),
-      desc,
-      {{DNNL_ARG_SRC, {line, {Place::kInput, 0}}}, {DNNL_ARG_DST, {line, {Place::kOutput, 0}}}});
-  return program;
+  return MakeOnednn<dnnl::eltwise_forward>(desc,
+                                           {{DNNL_ARG_SRC, line, {Place::kInput, 0}}},
+                                           {{DNNL_ARG_DST, line, {Place::kOutput, 0}}});
 }
 
 std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::int64_t n) {
@@ -59,13 +56,10 @@ std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::i
       OnednnEngine());
   const dnnl::eltwise_backward::primitive_desc desc(
       {algorithm, line, line, kScale, 0.F}, OnednnAttributes(), OnednnEngine(), forward);
-  auto program = std::make_unique<OnednnProgram>();
-  program->Append(dnnl::eltwise_backward(desc),
-                  desc,
-                  {{DNNL_ARG_DIFF_DST, {line, {Place::kInput, 0}}},
-                   {DNNL_ARG_SRC, {line, {Place::kInput, 1}}},
-                   {DNNL_ARG_DIFF_SRC, {line, {Place::kOutput, 0}}}});
-  return program;
+  return MakeOnednn<dnnl::eltwise_backward>(
+      desc,
+      {{DNNL_ARG_DIFF_DST, line, {Place::kInput, 0}}, {DNNL_ARG_SRC, line, {Place::kInput, 1}}},
+      {{DNNL_ARG_DIFF_SRC, line, {Place::kOutput, 0}}});
 }
 
 }  // namespace

@@ -32,19 +32,16 @@ std::unique_ptr<ViewKernel> MakeFusedMatmul(const KernelCall& call, int threads)
   if (c.shape[0] > 1 && !HasOwnBatch(a) && !HasOwnBatch(b))  // oneDNN broadcasts only one of them
     return PackUnless(&HasOwnBatch, &MakeFusedMatmul, call, threads);
 
-  auto program = std::make_unique<OnednnProgram>();
   const auto a_desc = MatrixDesc(a), b_desc = MatrixDesc(b), c_desc = OnednnDesc(c);
   dnnl::memory::desc bias_desc;
   if (has_bias) bias_desc = OnednnDesc({1, 1, c.shape[2]}, {c.shape[2], c.shape[2], 1});
   const auto operation = has_bias ? dnnl::matmul::desc(a_desc, b_desc, bias_desc, c_desc)
                                   : dnnl::matmul::desc(a_desc, b_desc, c_desc);
   const dnnl::matmul::primitive_desc desc(operation, OnednnAttributes(), OnednnEngine());
-  OnednnProgram::Bindings bindings{{DNNL_ARG_SRC, {a_desc, {Place::kInput, 0}}},
-                                   {DNNL_ARG_WEIGHTS, {b_desc, {Place::kInput, 1}}},
-                                   {DNNL_ARG_DST, {c_desc, {Place::kOutput, 0}}}};
-  if (has_bias) bindings.push_back({DNNL_ARG_BIAS, {bias_desc, {Place::kInput, 2}}});
-  program->Append(dnnl::matmul(desc), desc, bindings);
-  return program;
+  std::vector<Operand> inputs{{DNNL_ARG_SRC, a_desc, {Place::kInput, 0}},
+                              {DNNL_ARG_WEIGHTS, b_desc, {Place::kInput, 1}}};
+  if (has_bias) inputs.push_back({DNNL_ARG_BIAS, bias_desc, {Place::kInput, 2}});
+  return MakeOnednn<dnnl::matmul>(desc, inputs, {{DNNL_ARG_DST, c_desc, {Place::kOutput, 0}}});
 }
 
 }  // namespace

@@ -35,14 +35,10 @@ dnnl::memory::desc OnednnDesc(const TensorView& view) {
 OnednnProgram::OnednnProgram() : stream_(OnednnEngine()) {
 }
 
-Place OnednnProgram::Reserve(std::int64_t bytes) {
-  const Place place{Place::kScratch, scratch_bytes_};
-  scratch_bytes_ += Aligned(bytes);
-  return place;
-}
-
 Place OnednnProgram::Reserve(const dnnl::memory::desc& desc) {
-  return Reserve(static_cast<std::int64_t>(desc.get_size()));
+  const Place place{Place::kScratch, scratch_bytes_};
+  scratch_bytes_ += Aligned(static_cast<std::int64_t>(desc.get_size()));
+  return place;
 }
 
 dnnl::memory OnednnProgram::Bind(const dnnl::memory::desc& desc, Place place) {
@@ -53,14 +49,34 @@ dnnl::memory OnednnProgram::Bind(const dnnl::memory::desc& desc, Place place) {
 
 void OnednnProgram::Append(const dnnl::primitive& primitive,
                            const dnnl::primitive_desc_base& desc,
-                           const Bindings& bindings) {
+                           const std::vector<Operand>& inputs,
+                           const std::vector<Operand>& outputs) {
   Step step{primitive, {}};
-  for (const auto& [argument, bound] : bindings)
-    step.arguments.push_back({argument, Bind(bound.first, bound.second).get()});
+  const auto chosen = [&](const Operand& operand) {
+    return desc.query_md(dnnl::query::exec_arg_md, operand.argument);
+  };
+  // Returns the place in the chosen layout.
+  const auto bind = [&](const Operand& operand) {
+    const bool is_same = operand.desc == chosen(operand);
+    const Place place = is_same ? operand.place : Reserve(chosen(operand));
+    step.arguments.push_back({operand.argument, Bind(chosen(operand), place).get()});
+    return place;
+  };
+  for (const Operand& input : inputs) {
+    const Place place = bind(input);
+    if (input.desc != chosen(input)) AppendReorder(input.desc, input.place, chosen(input), place);
+  }
+  std::vector<Place> written;
+  for (const Operand& output : outputs) written.push_back(bind(output));
   const dnnl::memory::desc scratchpad = desc.query_md(dnnl::query::scratchpad_md);
   if (scratchpad.get_size() > 0)
     step.arguments.push_back({DNNL_ARG_SCRATCHPAD, Bind(scratchpad, Reserve(scratchpad)).get()});
   steps_.push_back(std::move(step));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Operand& output = outputs[i];
+    if (output.desc != chosen(output))
+      AppendReorder(chosen(output), written[i], output.desc, output.place);
+  }
 }
 
 void OnednnProgram::AppendReorder(const dnnl::memory::desc& from_desc,
@@ -69,31 +85,8 @@ void OnednnProgram::AppendReorder(const dnnl::memory::desc& from_desc,
                                   Place to) {
   const dnnl::reorder::primitive_desc desc(
       OnednnEngine(), from_desc, OnednnEngine(), to_desc, OnednnAttributes());
-  Append(dnnl::reorder(desc),
-         desc,
-         {{DNNL_ARG_FROM, {from_desc, from}}, {DNNL_ARG_TO, {to_desc, to}}});
-}
-
-Place OnednnProgram::Import(const dnnl::memory::desc& desc,
-                            Place place,
-                            const dnnl::memory::desc& chosen) {
-  if (desc == chosen) return place;
-  const Place imported = Reserve(chosen);
-  AppendReorder(desc, place, chosen, imported);
-  return imported;
-}
-
-Place OnednnProgram::Target(const dnnl::memory::desc& desc,
-                            Place place,
-                            const dnnl::memory::desc& chosen) {
-  return desc == chosen ? place : Reserve(chosen);
-}
-
-void OnednnProgram::Export(const dnnl::memory::desc& chosen,
-                           Place from,
-                           const dnnl::memory::desc& desc,
-                           Place place) {
-  if (desc != chosen) AppendReorder(chosen, from, desc, place);
+  Append(
+      dnnl::reorder(desc), desc, {{DNNL_ARG_FROM, from_desc, from}}, {{DNNL_ARG_TO, to_desc, to}});
 }
 
 void OnednnProgram::Run(void* const* in, void* const* out, void* scratch) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -34,41 +33,29 @@ struct Place {
   std::int64_t index = 0;  ///< of the call's input or output; for kScratch the first byte
 };
 
-/// A kernel built by Import, Target, Append and Export, which are called in the order of execution.
+/// An argument of a primitive: DNNL_ARG_*, and where the caller has it, in which layout.
+struct Operand {
+  int argument;
+  dnnl::memory::desc desc;
+  Place place;
+};
+
+/// A kernel built by Append() and AppendReorder(), which are called in the order of execution.
 class OnednnProgram : public ViewKernel {
  public:
   OnednnProgram();
 
-  /// Reserves a new area of `bytes` bytes in scratch.
-  Place Reserve(std::int64_t bytes);
-  /// Reserves a new area in scratch of the size of `desc`.
-  Place Reserve(const dnnl::memory::desc& desc);
-
-  using Bindings = std::vector<std::pair<int, std::pair<dnnl::memory::desc, Place>>>;
-  /// Appends a primitive and reserves its scratchpad.
-  /// @param bindings  DNNL_ARG_* -> descriptor, place
+  /// Appends a primitive and reserves its scratchpad. An operand whose layout differs from the one
+  /// that the primitive has chosen is reordered: an input before it, the output after it.
   void Append(const dnnl::primitive& primitive,
               const dnnl::primitive_desc_base& desc,
-              const Bindings& bindings);
+              const std::vector<Operand>& inputs,
+              const std::vector<Operand>& outputs);
   /// Appends a reorder from one layout to another.
   void AppendReorder(const dnnl::memory::desc& from_desc,
                      Place from,
                      const dnnl::memory::desc& to_desc,
                      Place to);
-  /// Returns a place where the data at `place`, with layout `desc`, can be read with layout
-  /// `chosen`. That is `place` itself if the layouts are equal, else an area in scratch, and a
-  /// reorder into it is appended.
-  Place Import(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
-  /// Returns a place to which a primitive writes a result with layout `chosen` that is wanted at
-  /// `place` with layout `desc`. That is `place` itself if the layouts are equal, else an area in
-  /// scratch, from which Export() reorders it.
-  Place Target(const dnnl::memory::desc& desc, Place place, const dnnl::memory::desc& chosen);
-  /// Appends the reorder from `from`, the result of Target(), to `place`, if layouts differ.
-  void Export(const dnnl::memory::desc& chosen,
-              Place from,
-              const dnnl::memory::desc& desc,
-              Place place);
-
   std::int64_t scratch_bytes() const override { return scratch_bytes_; }
   void Run(void* const* in, void* const* out, void* scratch) override;
 
@@ -81,6 +68,7 @@ class OnednnProgram : public ViewKernel {
     dnnl::memory memory;
     Place place;
   };
+  Place Reserve(const dnnl::memory::desc& desc);
   dnnl::memory Bind(const dnnl::memory::desc& desc, Place place);
 
   dnnl::stream stream_;
@@ -88,5 +76,15 @@ class OnednnProgram : public ViewKernel {
   std::vector<Bound> bound_;
   std::int64_t scratch_bytes_ = 0;
 };
+
+/// Makes a kernel of one primitive, with inputs and outputs as for OnednnProgram::Append().
+template <class Primitive>
+std::unique_ptr<ViewKernel> MakeOnednn(const typename Primitive::primitive_desc& desc,
+                                       const std::vector<Operand>& inputs,
+                                       const std::vector<Operand>& outputs) {
+  auto program = std::make_unique<OnednnProgram>();
+  program->Append(Primitive(desc), desc, inputs, outputs);
+  return program;
+}
 
 }  // namespace emplace::cpu

@@ -208,15 +208,6 @@ std::unique_ptr<ViewKernel> MakeAccumulating(const KernelCall& call, int threads
   });
 }
 
-// Returns whether strides are equal in every dimension that has more than one element. Other
-// strides are never used.
-bool HaveEqualSteps(const TensorView& a, const TensorView& b) {
-  for (std::size_t d = 0; d < a.shape.size(); ++d) {
-    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
-  }
-  return true;
-}
-
 std::unique_ptr<ViewKernel> MakeMaxBackward(const KernelCall& call, int threads) {
   const TensorView &x = call.inputs[0].view, &dy_view = call.inputs[2].view,
                    &dx = call.outputs[0].view;

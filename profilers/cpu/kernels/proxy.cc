@@ -63,17 +63,8 @@ void MultiplyAdd(int threads, std::int64_t flops) {
 std::unique_ptr<ViewKernel> MakeProxy(const KernelCall& call, int threads) {
   std::vector<std::shared_ptr<ViewKernel>> reads, writes;
   for (const Argument& input : call.inputs) {
-    switch (SizeOf(input.view.dtype)) {
-      case 1:
-        reads.push_back(MakeRead<std::uint8_t>(input.view, threads));
-        break;
-      case 4:
-        reads.push_back(MakeRead<std::uint32_t>(input.view, threads));
-        break;
-      default:
-        reads.push_back(MakeRead<std::uint64_t>(input.view, threads));
-        break;
-    }
+    reads.push_back(
+        OfSize(input.view.dtype, [&]<typename T>(T) { return MakeRead<T>(input.view, threads); }));
   }
   for (const Argument& output : call.outputs)
     writes.push_back(MakeFill(PartCall(KernelKind::kFill, {}, {output.view}), threads));

@@ -68,21 +68,6 @@ void BinaryRow(const Row& row) {
   });
 }
 
-/// Returns make(T()) for the C++ type T of `dtype`.
-template <typename Make>
-auto OfType(DType dtype, Make make) {
-  switch (dtype) {
-    case DType::kF32:
-      return make(float());
-    case DType::kI32:
-      return make(std::int32_t());
-    case DType::kI64:
-      return make(std::int64_t());
-    default:
-      return make(std::uint8_t());
-  }
-}
-
 /// Makes a kernel that applies `function` to every row of its output and its inputs, at most three.
 std::unique_ptr<ViewKernel> MakeRows(const KernelCall& call, int threads, RowFunction function);
 

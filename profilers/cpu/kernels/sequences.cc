@@ -45,14 +45,7 @@ std::unique_ptr<ViewKernel> MakeSumsOf(const KernelCall& call, int threads) {
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeRange(const KernelCall& call, int) {
-  switch (call.outputs[0].view.dtype) {
-    case DType::kF32:
-      return MakeRangeOf<float>(call);
-    case DType::kI32:
-      return MakeRangeOf<std::int32_t>(call);
-    default:
-      return MakeRangeOf<std::int64_t>(call);
-  }
+  return OfType(call.outputs[0].view.dtype, [&]<typename T>(T) { return MakeRangeOf<T>(call); });
 }
 
 std::unique_ptr<ViewKernel> MakeCumulativeSum(const KernelCall& call, int threads) {

@@ -78,6 +78,34 @@ bool HasDenseRows(const TensorView& view);
 bool IsInjective(const TensorView& view);
 bool IsContiguous(const TensorView& view);  ///< TensorView::is_contiguous()
 
+/// Returns make(T()) for the C++ type T of `dtype`.
+template <typename Make>
+auto OfType(DType dtype, Make make) {
+  switch (dtype) {
+    case DType::kF32:
+      return make(float());
+    case DType::kI32:
+      return make(std::int32_t());
+    case DType::kI64:
+      return make(std::int64_t());
+    default:
+      return make(std::uint8_t());
+  }
+}
+
+/// Returns make(T()) for an unsigned type of the size of `dtype`, for code that only moves bytes.
+template <typename Make>
+auto OfSize(DType dtype, Make make) {
+  switch (SizeOf(dtype)) {
+    case 1:
+      return make(std::uint8_t());
+    case 4:
+      return make(std::uint32_t());
+    default:
+      return make(std::uint64_t());
+  }
+}
+
 /// Returns `bytes` rounded up to a multiple of 64, the alignment of areas in scratch [B].
 inline std::int64_t Aligned(std::int64_t bytes) {
   return (bytes + 63) / 64 * 64;

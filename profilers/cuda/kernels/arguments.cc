@@ -6,18 +6,6 @@
 #include "framework/base/error.h"
 
 namespace emplace::cuda {
-namespace {
-
-// Strides of dimensions of size 1 are ignored.
-bool HasLayout(const TensorView& view, const TensorView& wanted) {
-  if (view.num_elements() == 0) return true;
-  for (std::size_t d = 0; d < view.shape.size(); ++d) {
-    if (view.shape[d] != 1 && view.strides[d] != wanted.strides[d]) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::int64_t AlignmentOf(const TensorView& view) {
   constexpr std::int64_t kStorage = 256;  // alignment of the tensors' storage
@@ -42,7 +30,8 @@ LaidOutArgument::LaidOutArgument(const Argument& argument,
                                  std::int64_t alignment)
     : argument_(argument) {
   EMPLACE_CHECK(argument.view.shape == wanted.shape && wanted.offset == 0);
-  if (HasLayout(argument.view, wanted) && AlignmentOf(argument.view) >= alignment) return;
+  const bool fits = argument.view.num_elements() == 0 || HaveEqualSteps(argument.view, wanted);
+  if (fits && AlignmentOf(argument.view) >= alignment) return;
   scratch_offset_ = scratch.Take(wanted.num_elements() * SizeOf(wanted.dtype));
   in_ = PlanCopy(wanted, argument.view);
   out_ = PlanCopy(argument.view, wanted);

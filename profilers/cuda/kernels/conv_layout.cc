@@ -8,11 +8,7 @@ namespace emplace::cuda {
 namespace {
 
 bool IsChannelsLast(const TensorView& view) {
-  const TensorView wanted = ChannelsLastView(view.dtype, view.shape);
-  for (std::size_t d = 0; d < view.shape.size(); ++d) {
-    if (view.shape[d] != 1 && view.strides[d] != wanted.strides[d]) return false;
-  }
-  return true;
+  return HaveEqualSteps(view, ChannelsLastView(view.dtype, view.shape));
 }
 
 }  // namespace
@@ -33,14 +29,6 @@ AxisPadding DecomposePadding(std::int64_t size,
   const std::int64_t total = size + padding.extra_begin + 2 * padding.pad;
   if (!fits(total)) padding.extra_end = reach - total;
   return padding;
-}
-
-TensorView ChannelsLastView(DType dtype, const std::vector<std::int64_t>& shape) {
-  EMPLACE_CHECK(shape.size() == 4);
-  TensorView view = ContiguousView(dtype, {shape[0], shape[2], shape[3], shape[1]});
-  view.strides = {view.strides[0], view.strides[3], view.strides[1], view.strides[2]};
-  view.shape = shape;
-  return view;
 }
 
 bool PrefersChannelsLast(const TensorView& x, const TensorView& y) {

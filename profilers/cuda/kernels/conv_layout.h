@@ -31,10 +31,6 @@ AxisPadding DecomposePadding(std::int64_t size,
                              std::int64_t stride,
                              std::int64_t outputs);
 
-/// Returns a view that is row-major over [d0, d2, d3, d1]: NHWC of [n, c, h, w], KRSC of [k, c, r,
-/// s].
-TensorView ChannelsLastView(DType dtype, const std::vector<std::int64_t>& shape);
-
 /// The tensors of cuDNN. For a call that computes or reads gradients, x, y and w also stand for dx,
 /// dy and dw.
 struct ConvLayout {

@@ -338,8 +338,8 @@ TEST_CASE("samplers give as many positive timings as asked for") {
     const std::vector<std::int64_t> inputs(graph->op(v).inputs.size(), 256), outputs{256};
     for (CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
       if (cache == CacheState::kCold && v != 10) continue;
-      check(backend->AloneSampler(
-          backend->Prepare({0, WorkOf(*graph, v), inputs, outputs, cache})));
+      check(
+          backend->AloneSampler(backend->Prepare({0, WorkOf(*graph, v), inputs, outputs, cache})));
     }
   }
   for (int link = 0; link < static_cast<int>(backend->links().size()); ++link) {

@@ -89,7 +89,7 @@ class MixedProgram {
     if (command.type == PlanCommand::Type::kCopy) {
       const PackedCopy copy(command.layout);
       for (const Address& to : command.destinations) {
-        copy.Copy(memory_.At(command.source), memory_.At(to), 0, copy.bytes());
+        copy.Copy(memory_.At(command.source), memory_.At(to));
       }
       return;
     }
