@@ -18,6 +18,8 @@
 namespace emplace {
 namespace {
 
+using internal::FieldReader;
+
 constexpr std::string_view kFormat = "emplace-costs";
 constexpr int kVersion = 1;
 constexpr std::array<std::string_view, 8> kRecordKeys{"device_kinds",
@@ -115,9 +117,10 @@ class TableReader {
     static const std::vector<std::string> kScopes{"op", "class"};
     const auto place = [&] { return fmt::format("{}[{}]", part.key, part.index); };
     if (part.key == "ops") {
-      ops_.push_back({record.Name("device_kind"), place(), internal::ReadOp(record)});
+      ops_.push_back(
+          {record.Name("device_kind"), place(), FieldReader::ReadFields<OpMeasurement>(record)});
     } else if (part.key == "device_kinds") {
-      KindCosts kind{.kind = internal::ReadKind(record)};
+      KindCosts kind{.kind = FieldReader::ReadFields<DeviceKind>(record)};
       if (table_.Find(kind.kind.name) != nullptr) record.Fail("the device kind is there already");
       table_.kinds.push_back(std::move(kind));
     } else if (part.key == "fits") {
@@ -128,13 +131,13 @@ class TableReader {
                        place(),
                        scope,
                        record.Name("name"),
-                       internal::ReadFit(record)});
+                       FieldReader::ReadFields<RooflineFit>(record)});
     } else if (part.key == "links") {
-      table_.links.push_back(internal::ReadLink(record));
+      table_.links.push_back(FieldReader::ReadFields<LinkMeasurement>(record));
     } else if (part.key == "dispatch") {
-      table_.dispatch.push_back(internal::ReadDispatch(record));
+      table_.dispatch.push_back(FieldReader::ReadFields<DispatchCosts>(record));
     } else if (part.key == "held_out") {
-      const HeldOutStep step = internal::ReadHeldOut(record);
+      const HeldOutStep step = FieldReader::ReadFields<HeldOutStep>(record);
       if (!held_out_.emplace(step.graph, step.placement).second) {
         record.Fail(fmt::format("placement {} of graph {} is there already",
                                 QuoteJson(step.placement),
@@ -143,7 +146,7 @@ class TableReader {
       table_.held_out.push_back(step);
     } else {
       (part.key == "interference" ? table_.interference : table_.link_contention)
-          .push_back(internal::ReadSlowdown(record));
+          .push_back(FieldReader::ReadFields<Slowdown>(record));
     }
   }
 

@@ -58,12 +58,6 @@ void HardtanhBackward(OpReader& r) {
   r.EmitElementwise(Function::kCapGrad, {r.Out(0), r.In(1)}, r.Out(0), max);
 }
 
-// silu_backward(dy, x) and similar ones
-template <Function kFunction>
-void GradientOfInput(OpReader& r) {
-  r.EmitElementwise(kFunction, {r.In(0), r.In(1)}, r.Out(0));
-}
-
 // leaky_relu(x)
 void LeakyRelu(OpReader& r) {
   r.EmitElementwise(
@@ -165,9 +159,9 @@ constexpr WorkRule kElementwiseRules[] = {
     {"gelu_backward", GeluBackward},
     {"gt", Binary<Function::kGreater>},
     {"hardsigmoid", Unary<Function::kHardSigmoid>},
-    {"hardsigmoid_backward", GradientOfInput<Function::kHardSigmoidGrad>},
+    {"hardsigmoid_backward", OfTwo<Function::kHardSigmoidGrad>},
     {"hardswish", Unary<Function::kHardSwish>},
-    {"hardswish_backward", GradientOfInput<Function::kHardSwishGrad>},
+    {"hardswish_backward", OfTwo<Function::kHardSwishGrad>},
     {"hardtanh", Clamp},
     {"hardtanh_backward", HardtanhBackward},
     {"le", Binary<Function::kLessEqual>},
@@ -192,7 +186,7 @@ constexpr WorkRule kElementwiseRules[] = {
     {"sigmoid", Unary<Function::kSigmoid>},
     {"sigmoid_backward", GradientOfResult<Function::kSigmoidGrad>},
     {"silu", Unary<Function::kSilu>},
-    {"silu_backward", GradientOfInput<Function::kSiluGrad>},
+    {"silu_backward", OfTwo<Function::kSiluGrad>},
     {"sin", Unary<Function::kSin>},
     {"softplus", Softplus<Function::kSoftplus>},
     {"softplus_backward", Softplus<Function::kSoftplusGrad>},

@@ -96,15 +96,10 @@ void Clone(OpReader& r) {
   r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
 }
 
-// copy(old, new)
-void Copy(OpReader& r) {
-  r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
-}
-
 // fill(x, value)
 void FillWith(OpReader& r) {
   if (r.num_inputs() < 2) return r.EmitFill(r.attributes().Number("value"));
-  r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
+  SpreadCopy<1>(r);
 }
 
 // scalar_tensor()
@@ -161,23 +156,35 @@ void EmitScatter(OpReader& r, const TensorView& window) {
   r.Emit(KernelKind::kCopy, {r.In(1)}, {With(r.Out(0), window)});
 }
 
+// Returns the part of `whole` that "start" and "step" select along "dim", as long as `part`.
+// @param dim_if_missing  nullopt: NoKernel
+TensorView SliceOf(OpReader& r,
+                   const Argument& whole,
+                   const Argument& part,
+                   std::optional<int64_t> dim_if_missing = {}) {
+  const Attributes& attributes = r.attributes();
+  const int dim = OpReader::Axis(attributes.Int("dim", dim_if_missing), Rank(whole));
+  Require(Rank(part) == Rank(whole), "a slice of another rank");
+  int64_t start = attributes.Int("start", 0);
+  if (start < 0) start += whole.view.shape[dim];
+  return Slice(whole.view, dim, start, part.view.shape[dim], attributes.Int("step", 1));
+}
+
+// Returns the part of `whole` at "index" of "dim".
+TensorView SelectionOf(OpReader& r, const Argument& whole) {
+  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(whole));
+  return Select(
+      whole.view, dim, OpReader::Axis(r.attributes().Int("index"), whole.view.shape[dim]));
+}
+
 // slice_scatter(old, part)
 void SliceScatter(OpReader& r) {
-  const Attributes& attributes = r.attributes();
-  const Argument out = r.Out(0), part = r.In(1);
-  const int dim = OpReader::Axis(attributes.Int("dim", 0), Rank(out));
-  Require(Rank(part) == Rank(out), "a slice of another rank");
-  int64_t start = attributes.Int("start", 0);
-  if (start < 0) start += out.view.shape[dim];
-  EmitScatter(r, Slice(out.view, dim, start, part.view.shape[dim], attributes.Int("step", 1)));
+  EmitScatter(r, SliceOf(r, r.Out(0), r.In(1), 0));
 }
 
 // select_scatter(old, part)
 void SelectScatter(OpReader& r) {
-  const Argument out = r.Out(0);
-  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(out));
-  const int index = OpReader::Axis(r.attributes().Int("index"), out.view.shape[dim]);
-  EmitScatter(r, Select(out.view, dim, index));
+  EmitScatter(r, SelectionOf(r, r.Out(0)));
 }
 
 // constant_pad_nd(x): "pad" has [begin, end] of the last axis, then of the one before, ...
@@ -194,18 +201,6 @@ void Pad(OpReader& r) {
   }
   r.EmitFill(r.attributes().Number("value", 0));
   r.Emit(KernelKind::kCopy, {x}, {With(out, window)});
-}
-
-// Returns the rows of `argument` along `dim`: [size of dim, everything else].
-Argument RowsAlong(const Argument& argument, int dim) {
-  std::vector<int> order{dim};
-  int64_t width = 1;
-  for (int i = 0; i < Rank(argument); ++i) {
-    if (i == dim) continue;
-    order.push_back(i);
-    width *= argument.view.shape[i];
-  }
-  return With(argument, Reshape(Permute(argument.view, order), {argument.view.shape[dim], width}));
 }
 
 // index_select(x, indices)
@@ -228,12 +223,6 @@ void IndexAdd(OpReader& r) {
          params);
 }
 
-// Returns the rows that `indices` select on the first axis: [n, all other axes joined].
-Argument PickedRows(const Argument& rows, const Argument& indices) {
-  const int64_t n = indices.view.num_elements();
-  return With(rows, Reshape(rows.view, {n, rows.view.num_elements() / n}));
-}
-
 // index(x, indices) of the first axis, or of both axes of a matrix. The graph does not state which
 // axes are indexed; indices that fit the first axis are taken to be its own
 void Index(OpReader& r) {
@@ -248,7 +237,7 @@ void Index(OpReader& r) {
           "indices of another axis than the first");
   r.Emit(KernelKind::kGather,
          {RowsAlong(r.In(0), 0), AsVector(r.In(1))},
-         {PickedRows(r.Out(0), r.In(1))});
+         {RowsFor(r.Out(0), r.In(1))});
 }
 
 // index_put(old, indices, rows) of the first axis, with accumulation
@@ -262,7 +251,7 @@ void IndexPut(OpReader& r) {
   params.alpha = 1;
   r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
   r.Emit(KernelKind::kScatterAdd,
-         {PickedRows(rows, r.In(1)), AsVector(r.In(1))},
+         {RowsFor(rows, r.In(1)), AsVector(r.In(1))},
          {RowsAlong(r.Out(0), 0)},
          params);
 }
@@ -274,27 +263,12 @@ void Full(OpReader& r) {
 
 // slice_backward(dy)
 void SliceBackward(OpReader& r) {
-  const Attributes& attributes = r.attributes();
-  const Argument out = r.Out(0), dy = r.In(0);
-  const int dim = OpReader::Axis(attributes.Int("dim"), Rank(out));
-  Require(Rank(dy) == Rank(out), "a slice of another rank");
-  int64_t start = attributes.Int("start", 0);
-  if (start < 0) start += out.view.shape[dim];
-  r.EmitZeroPadded(
-      dy, out, Slice(out.view, dim, start, dy.view.shape[dim], attributes.Int("step", 1)));
+  r.EmitZeroPadded(r.In(0), r.Out(0), SliceOf(r, r.Out(0), r.In(0)));
 }
 
 // select_backward(dy)
 void SelectBackward(OpReader& r) {
-  const Argument out = r.Out(0);
-  const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(out));
-  const int index = OpReader::Axis(r.attributes().Int("index"), out.view.shape[dim]);
-  r.EmitZeroPadded(r.In(0), out, Select(out.view, dim, index));
-}
-
-// expand(x) and similar ones with an output of their own
-void SpreadCopy(OpReader& r) {
-  r.Emit(KernelKind::kCopy, {Spread(r.In(0), r.Out(0))}, {r.Out(0)});
+  r.EmitZeroPadded(r.In(0), r.Out(0), SelectionOf(r, r.Out(0)));
 }
 
 // rand(), rand_like(x), uniform(x)
@@ -311,10 +285,10 @@ constexpr WorkRule kMemoryRules[] = {
     {"clone", Clone},
     {"constant_pad_nd", Pad},
     {"contiguous", Clone},
-    {"copy", Copy},
+    {"copy", SpreadCopy<1>},
     {"embedding", Embedding},
     {"embedding_dense_backward", EmbeddingBackward},
-    {"expand_copy", SpreadCopy},
+    {"expand_copy", SpreadCopy<0>},
     {"fill", FillWith},
     {"full", Full},
     {"full_like", Full},

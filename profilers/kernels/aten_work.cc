@@ -3,7 +3,7 @@
 // omits. Images are [n, c, h, w].
 
 #include "profilers/kernels/op_reader.h"
-#include "profilers/kernels/windows.h"
+#include "profilers/kernels/shared_rules.h"
 
 namespace emplace::internal {
 namespace aten {
@@ -124,9 +124,14 @@ void ConvolutionBackward(OpReader& r) {
   Require(output == r.num_outputs(), "outputs that the output mask does not name");
 }
 
-Window PoolWindow(OpReader& r, const Argument& image, const Argument& windows, bool is_average) {
+// @param image  [n, c, h, w]    @param windows  [n, c, p, q]
+KernelParams PoolParams(OpReader& r,
+                        const Argument& image,
+                        const Argument& windows,
+                        bool is_average) {
   const Attributes& attributes = r.attributes();
-  Window window;
+  KernelParams params;
+  Window& window = params.window;
   window.size = attributes.Pair("kernel_size");
   const Ints stride = attributes.List("stride", Ints{});
   window.stride = stride.empty() ? window.size : attributes.Pair("stride");
@@ -136,21 +141,19 @@ Window PoolWindow(OpReader& r, const Argument& image, const Argument& windows, b
   Require(!attributes.Has("divisor_override"), "an average with a divisor of its own");
   RequireSane(window);
   FitPadding(window, image.view, windows.view, is_average);
-  return window;
+  return params;
 }
 
 // avg_pool2d(x)
 void AvgPool(OpReader& r) {
-  KernelParams params;
-  params.window = PoolWindow(r, r.In(0), r.Out(0), true);
-  r.Emit(KernelKind::kAvgPoolForward, {r.In(0)}, {r.Out(0)}, params);
+  const Argument x = r.In(0), y = r.Out(0);
+  r.Emit(KernelKind::kAvgPoolForward, {x}, {y}, PoolParams(r, x, y, true));
 }
 
 // avg_pool2d_backward(dy, x)
 void AvgPoolBackward(OpReader& r) {
-  KernelParams params;
-  params.window = PoolWindow(r, r.Out(0), r.In(0), true);
-  r.Emit(KernelKind::kAvgPoolBackward, {r.In(0)}, {r.Out(0)}, params);
+  const Argument dy = r.In(0), dx = r.Out(0);
+  r.Emit(KernelKind::kAvgPoolBackward, {dy}, {dx}, PoolParams(r, dx, dy, true));
 }
 
 // Returns the windows of adaptive pooling. @throws NoKernel unless they divide the image evenly
@@ -177,16 +180,14 @@ void AdaptiveAvgPoolBackward(OpReader& r) {
 
 // max_pool2d_with_indices(x) -> y, indices
 void MaxPool(OpReader& r) {
-  KernelParams params;
-  params.window = PoolWindow(r, r.In(0), r.Out(0), false);
-  r.Emit(KernelKind::kMaxPoolForward, {r.In(0)}, {r.Out(0), r.Out(1)}, params);
+  const Argument x = r.In(0), y = r.Out(0);
+  r.Emit(KernelKind::kMaxPoolForward, {x}, {y, r.Out(1)}, PoolParams(r, x, y, false));
 }
 
 // max_pool2d_with_indices_backward(dy, x, indices)
 void MaxPoolBackward(OpReader& r) {
-  KernelParams params;
-  params.window = PoolWindow(r, r.Out(0), r.In(0), false);
-  r.Emit(KernelKind::kMaxPoolBackwardIndices, {r.In(0), r.In(2)}, {r.Out(0)}, params);
+  const Argument dy = r.In(0), dx = r.Out(0);
+  r.Emit(KernelKind::kMaxPoolBackwardIndices, {dy, r.In(2)}, {dx}, PoolParams(r, dx, dy, false));
 }
 
 // Rows along an axis.

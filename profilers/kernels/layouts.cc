@@ -152,6 +152,10 @@ std::vector<int64_t> AllAxes(const Argument& argument) {
   return axes;
 }
 
+int64_t ClampIndex(int64_t index, int64_t size) {
+  return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
+}
+
 Argument Image(const Argument& argument, std::string_view data_format) {
   Require(argument.view.shape.size() == 4, "images that are not of rank 4");
   if (data_format == "NCHW") return argument;
@@ -185,11 +189,6 @@ TensorView OwnLayout(const Tensor& tensor) {
                           : ContiguousView(DType::kBool, {tensor.bytes});
 }
 
-// Converts a start or end as PyTorch does: from the back if negative, clamped to the axis.
-int64_t ClampIndex(int64_t index, int64_t size) {
-  return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
-}
-
 // Returns the layout of output `position` of a viewing op, in its input's view.
 TensorView ViewOf(const Op& op, int position, const Graph& graph, const TensorView& base) {
   const std::vector<int64_t>& shape = graph.tensor(op.outputs[position]).shape;
@@ -221,7 +220,7 @@ TensorView ViewOf(const Op& op, int position, const Graph& graph, const TensorVi
     const int dim = axis("dim", 0);
     return internal::Slice(base,
                            dim,
-                           ClampIndex(attributes.Int("start", 0), base.shape[dim]),
+                           internal::ClampIndex(attributes.Int("start", 0), base.shape[dim]),
                            extent(dim),
                            attributes.Int("step", 1));
   }

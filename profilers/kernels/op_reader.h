@@ -174,6 +174,9 @@ int Rank(const Argument& argument);
 /// Returns 0, 1, ... rank - 1.
 std::vector<std::int64_t> AllAxes(const Argument& argument);
 
+/// Converts the start or end of a slice: from the back if negative, clamped to the axis.
+std::int64_t ClampIndex(std::int64_t index, std::int64_t size);
+
 /// Returns an image as [n, c, h, w] for any data format.
 /// @param data_format  "NHWC" or "NCHW" @throws NoKernel for any other, or a rank that is not 4
 Argument Image(const Argument& argument, std::string_view data_format);

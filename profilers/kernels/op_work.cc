@@ -1,6 +1,7 @@
 #include "profilers/kernels/op_work.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -20,35 +21,27 @@ bool HasWork(const Op& op) {
   return !op.IsStorage() && ClassifyOp(op.kind) != OpClass::kView;
 }
 
-const WorkRule* FindRule(std::span<const WorkRule> rules, std::string_view name) {
-  const auto found = std::ranges::lower_bound(rules, name, {}, &WorkRule::name);
-  return found != rules.end() && found->name == name ? &*found : nullptr;
+// Returns the first rule of a name in some tables; nullptr: none.
+const WorkRule* FindRule(std::initializer_list<std::span<const WorkRule>> tables,
+                         std::string_view name) {
+  for (const auto table : tables) {
+    const auto found = std::ranges::lower_bound(table, name, {}, &WorkRule::name);
+    if (found != table.end() && found->name == name) return &*found;
+  }
+  return nullptr;
 }
 
 const WorkRule* FindRule(std::string_view kind) {
+  using namespace internal;  // NOLINT: the tables
   const OpName op = ParseOpKind(kind);
-  switch (op.origin) {
-    case OpOrigin::kAten:
-      for (const std::string_view name : {op.name, op.base}) {
-        for (const auto table : {internal::AtenWork(),
-                                 internal::AtenElementwise(),
-                                 internal::AtenMemory(),
-                                 internal::AtenAttention(),
-                                 internal::AtenNorms()}) {
-          const WorkRule* const rule = FindRule(table, name);
-          if (rule != nullptr) return rule;
-        }
-      }
-      return nullptr;
-    case OpOrigin::kOptimizer:
-      return FindRule(internal::OptimizerWork(), op.name);
-    case OpOrigin::kTensorFlow:
-      return FindRule(internal::TensorFlowWork(), op.name);
-    case OpOrigin::kOnnx:  // has no kernels here
-    case OpOrigin::kJax:
-      return nullptr;
+  if (op.origin == OpOrigin::kAten) {
+    const auto tables = {AtenWork(), AtenElementwise(), AtenMemory(), AtenAttention(), AtenNorms()};
+    const WorkRule* const rule = FindRule(tables, op.name);
+    return rule != nullptr ? rule : FindRule(tables, op.base);
   }
-  return nullptr;
+  const bool has_kernels =  // ONNX and JAX have none
+      op.origin == OpOrigin::kOptimizer || op.origin == OpOrigin::kTensorFlow;
+  return has_kernels ? FindRule({TensorFlowWork(), OptimizerWork()}, op.name) : nullptr;
 }
 
 // Returns the op's calls. @throws NoKernel

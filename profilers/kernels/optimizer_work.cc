@@ -1,7 +1,8 @@
-// Optimiser updates: "optimizer.*" of the PyTorch exporter and TensorFlow's Apply* (listed in
-// tensorflow_work.cc).
+// Optimiser updates: "optimizer.*" of the PyTorch exporter and TensorFlow's Apply*. The learning
+// and decay rates of the latter are tensors with unknown values; usual values are taken, which does
+// not change the work.
 
-#include "profilers/kernels/optimizer_work.h"
+#include "profilers/kernels/op_reader.h"
 
 namespace emplace::internal {
 namespace {
@@ -17,21 +18,14 @@ KernelParams WithDecay(const OpReader& r) {
   return params;
 }
 
-void EmitAdam(OpReader& r, bool is_decoupled) {
+template <bool kDecoupled>
+void Adam(OpReader& r) {
   const Attributes& attributes = r.attributes();
   KernelParams params = WithDecay(r);
-  Require(is_decoupled || params.weight_decay == 0, "Adam with weight decay in the gradient");
+  Require(kDecoupled || params.weight_decay == 0, "Adam with weight decay in the gradient");
   Require(!attributes.Bool("amsgrad", false), "amsgrad");
   params.epsilon = attributes.Number("eps", 1e-8);
   EmitUpdate(r, KernelKind::kAdam, 2, params);
-}
-
-void Adam(OpReader& r) {
-  EmitAdam(r, false);
-}
-
-void AdamW(OpReader& r) {
-  EmitAdam(r, true);
 }
 
 void Momentum(OpReader& r) {
@@ -57,19 +51,6 @@ void EmitApply(OpReader& r,
   std::vector<Argument> outputs{r.Out(0)};
   for (const int position : state) outputs.push_back(r.In(position));
   r.Emit(kind, std::move(inputs), std::move(outputs), params);
-}
-
-constexpr WorkRule kOptimizerRules[] = {
-    {"optimizer.adam", Adam},
-    {"optimizer.adamw", AdamW},
-    {"optimizer.momentum", Momentum},
-    {"optimizer.sgd", Sgd},
-};
-
-}  // namespace
-
-std::span<const WorkRule> OptimizerWork() {
-  return kOptimizerRules;
 }
 
 // (w, m, v, beta1 power, beta2 power, rate, beta1, beta2, epsilon, gradient)
@@ -100,6 +81,23 @@ void ApplyRmsProp(OpReader& r) {
   params.momentum = 0.9;
   params.epsilon = 1;
   EmitApply(r, KernelKind::kRmsProp, {r.In(0), r.In(1), r.In(2), r.In(7)}, {1, 2}, params);
+}
+
+constexpr WorkRule kOptimizerRules[] = {
+    {"ApplyAdam", ApplyAdam},
+    {"ApplyGradientDescent", ApplyGradientDescent},
+    {"ApplyMomentum", ApplyMomentum},
+    {"ApplyRMSProp", ApplyRmsProp},
+    {"optimizer.adam", Adam<false>},
+    {"optimizer.adamw", Adam<true>},
+    {"optimizer.momentum", Momentum},
+    {"optimizer.sgd", Sgd},
+};
+
+}  // namespace
+
+std::span<const WorkRule> OptimizerWork() {
+  return kOptimizerRules;
 }
 
 }  // namespace emplace::internal

@@ -7,9 +7,7 @@
 #include <fmt/format.h>
 
 #include "profilers/kernels/op_reader.h"
-#include "profilers/kernels/optimizer_work.h"
 #include "profilers/kernels/shared_rules.h"
-#include "profilers/kernels/windows.h"
 
 namespace emplace::internal {
 namespace tensorflow {
@@ -17,12 +15,6 @@ namespace {
 
 using std::int64_t;
 using Ints = Attributes::Ints;
-
-// (a, b); also SigmoidGrad(y, dy), TanhGrad(y, dy), ReluGrad(dy, y)
-template <Function kFunction>
-void Binary(OpReader& r) {
-  r.EmitElementwise(kFunction, {r.In(0), r.In(1)}, r.Out(0));
-}
 
 void Square(OpReader& r) {
   r.EmitElementwise(Function::kMul, {r.In(0), r.In(0)}, r.Out(0));
@@ -273,11 +265,6 @@ void RandomUniform(OpReader& r) {
   r.Emit(KernelKind::kRandomUniform, {}, {r.Out(0)});
 }
 
-// Fill(shape, value)
-void Fill(OpReader& r) {
-  r.Emit(KernelKind::kCopy, {Spread(r.In(1), r.Out(0))}, {r.Out(0)});
-}
-
 // Assign(variable, value)
 void Assign(OpReader& r) {
   r.Emit(KernelKind::kCopy, {r.In(1)}, {r.Out(0)});
@@ -377,13 +364,10 @@ TensorView StridedWindow(const OpReader& r, const TensorView& whole) {
   for (size_t axis = 0; axis < begin.size(); ++axis) {
     const int64_t size = whole.shape[axis], bit = int64_t{1} << axis;
     Require(strides[axis] > 0, "a slice that runs backwards");
-    const auto from_front = [&](int64_t index) {
-      return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
-    };
-    const int64_t first = (begin_mask & bit) != 0 ? 0 : from_front(begin[axis]);
+    const int64_t first = (begin_mask & bit) != 0 ? 0 : ClampIndex(begin[axis], size);
     const int64_t last = (shrink_mask & bit) != 0 ? first + 1
                          : (end_mask & bit) != 0  ? size
-                                                  : from_front(end[axis]);
+                                                  : ClampIndex(end[axis], size);
     const int64_t count = std::max<int64_t>(0, (last - first + strides[axis] - 1) / strides[axis]);
     window = Slice(window, static_cast<int>(axis), first, count, strides[axis]);
   }
@@ -440,17 +424,8 @@ void Transpose(OpReader& r) {
 
 // Returns a table [v, ...] as rows [v, width].
 Argument Table(const Argument& table) {
-  Require(Rank(table) >= 1, "a table without rows");
-  const int64_t rows = table.view.shape[0];
-  Require(rows > 0, "a table without rows");
-  return With(table, Reshape(table.view, {rows, table.view.num_elements() / rows}));
-}
-
-// Returns the values for each index as rows [n, width], where n is the number of indices.
-Argument RowsFor(const Argument& values, const Argument& indices) {
-  const int64_t n = indices.view.num_elements();
-  Require(n > 0 && values.view.num_elements() % n == 0, "rows that do not fit their indices");
-  return With(values, Reshape(values.view, {n, values.view.num_elements() / n}));
+  Require(Rank(table) >= 1 && table.view.shape[0] > 0, "a table without rows");
+  return RowsAlong(table, 0);
 }
 
 // GatherV2(table, indices, axis)
@@ -488,16 +463,12 @@ void Scatter(OpReader& r) {
 
 constexpr WorkRule kRules[] = {
     {"Abs", Unary<Function::kAbs>},
-    {"Add", Binary<Function::kAdd>},
+    {"Add", OfTwo<Function::kAdd>},
     {"AddN", AddN},
-    {"AddV2", Binary<Function::kAdd>},
-    {"ApplyAdam", ApplyAdam},
-    {"ApplyGradientDescent", ApplyGradientDescent},
-    {"ApplyMomentum", ApplyMomentum},
-    {"ApplyRMSProp", ApplyRmsProp},
+    {"AddV2", OfTwo<Function::kAdd>},
     {"Assign", Assign},
-    {"AssignAdd", Binary<Function::kAdd>},
-    {"AssignSub", Binary<Function::kSub>},
+    {"AssignAdd", OfTwo<Function::kAdd>},
+    {"AssignSub", OfTwo<Function::kSub>},
     {"AvgPool", Pool<KernelKind::kAvgPoolForward>},
     {"AvgPoolGrad", AvgPoolGrad},
     {"BatchMatMul", BatchMatMul},
@@ -513,54 +484,54 @@ constexpr WorkRule kRules[] = {
     {"DepthwiseConv2dNative", Conv<true>},
     {"DepthwiseConv2dNativeBackpropFilter", ConvBackwardFilter<true>},
     {"DepthwiseConv2dNativeBackpropInput", ConvBackwardData<true>},
-    {"Equal", Binary<Function::kEqual>},
+    {"Equal", OfTwo<Function::kEqual>},
     {"Erf", Unary<Function::kErf>},
     {"Exp", Unary<Function::kExp>},
-    {"Fill", Fill},
+    {"Fill", SpreadCopy<1>},
     {"Floor", Unary<Function::kFloor>},
     {"FusedBatchNormGradV3", BatchNormGrad},
     {"FusedBatchNormV3", BatchNorm},
     {"GatherV2", Gather},
-    {"Greater", Binary<Function::kGreater>},
-    {"GreaterEqual", Binary<Function::kGreaterEqual>},
+    {"Greater", OfTwo<Function::kGreater>},
+    {"GreaterEqual", OfTwo<Function::kGreaterEqual>},
     {"L2Loss", L2Loss},
-    {"Less", Binary<Function::kLess>},
-    {"LessEqual", Binary<Function::kLessEqual>},
+    {"Less", OfTwo<Function::kLess>},
+    {"LessEqual", OfTwo<Function::kLessEqual>},
     {"Log", Unary<Function::kLog>},
     {"LogSoftmax", Softmax<KernelKind::kLogSoftmax>},
-    {"LogicalAnd", Binary<Function::kAnd>},
+    {"LogicalAnd", OfTwo<Function::kAnd>},
     {"LogicalNot", Unary<Function::kNot>},
-    {"LogicalOr", Binary<Function::kOr>},
+    {"LogicalOr", OfTwo<Function::kOr>},
     {"MatMul", MatMul},
     {"Max", Reduction<Function::kMax>},
     {"MaxPool", Pool<KernelKind::kMaxPoolForward>},
     {"MaxPoolGrad", MaxPoolGrad},
-    {"Maximum", Binary<Function::kMaximum>},
+    {"Maximum", OfTwo<Function::kMaximum>},
     {"Mean", Reduction<Function::kMean>},
-    {"Minimum", Binary<Function::kMinimum>},
-    {"Mul", Binary<Function::kMul>},
+    {"Minimum", OfTwo<Function::kMinimum>},
+    {"Mul", OfTwo<Function::kMul>},
     {"Neg", Unary<Function::kNeg>},
-    {"NotEqual", Binary<Function::kNotEqual>},
+    {"NotEqual", OfTwo<Function::kNotEqual>},
     {"OnesLike", Constant<1>},
     {"Pack", Pack},
     {"Pad", Pad},
-    {"Pow", Binary<Function::kPow>},
+    {"Pow", OfTwo<Function::kPow>},
     {"RandomUniform", RandomUniform},
-    {"RealDiv", Binary<Function::kDiv>},
+    {"RealDiv", OfTwo<Function::kDiv>},
     {"Relu", Unary<Function::kRelu>},
     {"Relu6", Relu6},
-    {"ReluGrad", Binary<Function::kReluGrad>},
+    {"ReluGrad", OfTwo<Function::kReluGrad>},
     {"Rsqrt", Unary<Function::kRsqrt>},
     {"ScatterAdd", Scatter<1>},
     {"ScatterSub", Scatter<-1>},
     {"SelectV2", Where},
     {"Sigmoid", Unary<Function::kSigmoid>},
-    {"SigmoidGrad", Binary<Function::kSigmoidGrad>},
+    {"SigmoidGrad", OfTwo<Function::kSigmoidGrad>},
     {"Sin", Unary<Function::kSin>},
     {"Slice", SliceOp},
     {"Softmax", Softmax<KernelKind::kSoftmax>},
     {"Softplus", Unary<Function::kSoftplus>},
-    {"SoftplusGrad", Binary<Function::kSoftplusGrad>},
+    {"SoftplusGrad", OfTwo<Function::kSoftplusGrad>},
     {"SparseSoftmaxCrossEntropyWithLogits", SparseCrossEntropy},
     {"Split", Split},
     {"SplitV", SplitV},
@@ -568,10 +539,10 @@ constexpr WorkRule kRules[] = {
     {"Square", Square},
     {"StridedSlice", StridedSlice},
     {"StridedSliceGrad", StridedSliceGrad},
-    {"Sub", Binary<Function::kSub>},
+    {"Sub", OfTwo<Function::kSub>},
     {"Sum", Reduction<Function::kSum>},
     {"Tanh", Unary<Function::kTanh>},
-    {"TanhGrad", Binary<Function::kTanhGrad>},
+    {"TanhGrad", OfTwo<Function::kTanhGrad>},
     {"Tile", Tile},
     {"Transpose", Transpose},
     {"Unpack", Unpack},

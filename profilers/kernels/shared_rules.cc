@@ -1,4 +1,4 @@
-#include "profilers/kernels/windows.h"
+#include "profilers/kernels/shared_rules.h"
 
 #include <algorithm>
 
@@ -39,6 +39,23 @@ void FitPadding(Window& window,
             "an average that counts what hangs over the padding");
     window.pad_end[i] = needed;
   }
+}
+
+Argument RowsAlong(const Argument& argument, int dim) {
+  std::vector<int> order{dim};
+  int64_t width = 1;
+  for (int i = 0; i < Rank(argument); ++i) {
+    if (i == dim) continue;
+    order.push_back(i);
+    width *= argument.view.shape[i];
+  }
+  return With(argument, Reshape(Permute(argument.view, order), {argument.view.shape[dim], width}));
+}
+
+Argument RowsFor(const Argument& values, const Argument& indices) {
+  const int64_t n = indices.view.num_elements();
+  Require(n > 0 && values.view.num_elements() % n == 0, "rows that do not fit their indices");
+  return With(values, Reshape(values.view, {n, values.view.num_elements() / n}));
 }
 
 }  // namespace emplace::internal
