@@ -28,6 +28,18 @@ double Quantile(std::vector<double> values, double q) {
   return QuantileOfSorted(values, q);
 }
 
+double WeightedMedian(std::vector<std::pair<double, double>> values) {
+  EMPLACE_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  double half = 0;
+  for (const auto& [value, weight] : values) half += weight / 2;
+  for (const auto& [value, weight] : values) {
+    half -= weight;
+    if (half <= 0) return value;
+  }
+  return values.back().first;
+}
+
 double Median(std::vector<double> values) {
   return Quantile(std::move(values), 0.5);
 }

@@ -3,6 +3,7 @@
 // Median and quantiles of a sample. All parts of the program use these functions.
 
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace emplace {
@@ -18,5 +19,9 @@ double QuantileOfSorted(std::span<const double> sorted, double q);
 
 /// Returns Quantile(values, 1/2): the mean of the two middle values if their number is even.
 double Median(std::vector<double> values);
+
+/// Returns the lower weighted median: the least value with at least half of the weight at or below
+/// it. @param values  (value, weight >= 0), not empty
+double WeightedMedian(std::vector<std::pair<double, double>> values);
 
 }  // namespace emplace

@@ -105,13 +105,6 @@ int FindDtype(const Graph& graph, const Op& op) {
   return dtype;
 }
 
-bool MayRunOn(const Op& op, const DeviceKind& kind) {
-  return op.device_kinds.empty() ||
-         std::any_of(op.device_kinds.begin(), op.device_kinds.end(), [&](const std::string& name) {
-           return name == ToString(kind.device_class) || name == kind.name;
-         });
-}
-
 struct Cost {
   double nanos;
   Rung rung;
@@ -336,6 +329,13 @@ Costs ComputeCosts(const Graph& graph,
     }
   }
   return costs;
+}
+
+bool MayRunOn(const Op& op, const DeviceKind& kind) {
+  return op.device_kinds.empty() ||
+         std::any_of(op.device_kinds.begin(), op.device_kinds.end(), [&](const std::string& name) {
+           return name == ToString(kind.device_class) || name == kind.name;
+         });
 }
 
 RungShares ComputeRungShares(const Costs& costs, std::span<const std::uint8_t> device_of_op) {

@@ -50,6 +50,9 @@ struct CostSources {
   std::function<void(const std::string&)> warn = {};
 };
 
+/// Returns whether an op may run on devices of a kind (Op::device_kinds).
+bool MayRunOn(const Op& op, const DeviceKind& kind);
+
 /// Computes the cost of every op on every device. If the cluster has neighbours, also computes the
 /// interference: from the table if the time is the table's, else that of the op's class on the
 /// device's kind. Ops that may not run on a device (device_kinds) get kMaxNanos there.

@@ -10,6 +10,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
+#include "profilers/measure/cost_table_entries.h"
 #include "profilers/measure/in_situ.h"
 #include "profilers/measure/interference_phase.h"
 #include "profilers/statistics/link_fit.h"
@@ -19,14 +20,6 @@ namespace {
 
 constexpr size_t kEnoughSizes = 8, kLeastSizes = 3;
 constexpr std::int64_t kEnoughCopies = 20;
-
-const DispatchCosts* FindDispatch(const CostTable& table, const std::string& kind) {
-  const auto found = std::find_if(
-      table.dispatch.begin(), table.dispatch.end(), [&](const DispatchCosts& dispatch) {
-        return dispatch.device_kind == kind;
-      });
-  return found == table.dispatch.end() ? nullptr : &*found;
-}
 
 double WaitOf(const CostTable& table, const std::string& kind) {
   const DispatchCosts* dispatch = FindDispatch(table, kind);
@@ -50,14 +43,8 @@ LinkRange FitMeasured(const CostTable& table,
                       const std::string& from,
                       const std::string& to,
                       const std::string& memory) {
-  const auto find = [&](const std::string& wanted) -> const LinkMeasurement* {
-    for (const LinkMeasurement& link : table.links) {
-      if (link.from == from && link.to == to && link.memory == wanted) return &link;
-    }
-    return nullptr;
-  };
-  const LinkMeasurement* in_situ = find(kInSituMemory);
-  const LinkMeasurement* alone = find(memory);
+  const LinkMeasurement* in_situ = FindLink(table, from, to, kInSituMemory);
+  const LinkMeasurement* alone = FindLink(table, from, to, memory);
   const bool use_in_situ = in_situ != nullptr && IsEnough(*in_situ);
   const LinkMeasurement* link = use_in_situ ? in_situ : alone;
   if (link == nullptr || link->points.size() < 2) {

@@ -6,7 +6,6 @@
 #include "framework/cost/op_signature.h"
 
 namespace emplace {
-
 KindCosts& KindIn(CostTable& table, const DeviceKind& kind) {
   for (KindCosts& costs : table.kinds) {
     if (costs.kind.name == kind.name) return costs;
@@ -32,12 +31,18 @@ OpMeasurement& OpIn(KindCosts& costs, const OpMeasurement& op) {
   return *costs.ops.insert(place, op);
 }
 
-LinkMeasurement* FindLink(CostTable& table,
-                          std::string_view from,
-                          std::string_view to,
-                          std::string_view memory) {
-  for (LinkMeasurement& link : table.links) {
-    if (link.from == from && link.to == to && link.memory == memory) return &link;
+const DispatchCosts* FindDispatch(const CostTable& table, std::string_view device_kind) {
+  for (const DispatchCosts& dispatch : table.dispatch) {
+    if (dispatch.device_kind == device_kind) return &dispatch;
+  }
+  return nullptr;
+}
+
+const Slowdown* FindSlowdown(std::span<const Slowdown> slowdowns,
+                             std::string_view victim,
+                             std::string_view aggressor) {
+  for (const Slowdown& one : slowdowns) {
+    if (one.victim == victim && one.aggressor == aggressor) return &one;
   }
   return nullptr;
 }

@@ -45,18 +45,6 @@ std::vector<std::int64_t> ColdBytes(const Problem& problem,
   return cold;
 }
 
-// Returns the value with half of the weight on either side.
-double WeightedMedian(std::vector<std::pair<double, double>> values) {  // (value, weight)
-  std::ranges::sort(values);
-  double total = 0, below = 0;
-  for (const auto& [value, weight] : values) total += weight;
-  for (const auto& [value, weight] : values) {
-    below += weight;
-    if (2 * below >= total) return value;
-  }
-  return 0;
-}
-
 // The progress of a stream in a traced step.
 struct StreamState {
   int last = -1;       // its last command with work; -1: none yet

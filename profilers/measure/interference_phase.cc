@@ -90,13 +90,6 @@ std::string NameOf(const ProfilingSession& session, int device, std::string_view
   return fmt::format("{} {}", session.name_of(device), what);
 }
 
-const Slowdown* Find(const CostTable& table, const std::string& victim, const std::string& other) {
-  for (const Slowdown& slowdown : table.interference) {
-    if (slowdown.victim == victim && slowdown.aggressor == other) return &slowdown;
-  }
-  return nullptr;
-}
-
 // Measures the load of each device concurrently with that of each other device.
 void MeasureLoads(ProfilingSession& session) {
   InterferenceBench bench(session, kLoadRule);
@@ -110,7 +103,7 @@ void MeasureLoads(ProfilingSession& session) {
   for (int d = 0; d < num_devices; ++d) {
     for (int e = 0; e < num_devices && !session.IsStopped(); ++e) {
       const std::string victim = NameOf(session, d, kLoad), other = NameOf(session, e, kLoad);
-      if (d == e || Find(table, victim, other) != nullptr) continue;
+      if (d == e || FindSlowdown(table.interference, victim, other) != nullptr) continue;
       session.Report(fmt::format("{} beside {}", session.name_of(d), session.name_of(e)));
       session.Try({d, e}, fmt::format("load of {} beside {}", victim, other), [&] {
         const auto measured = bench.Beside(load_of(d), load_of(e));
@@ -131,7 +124,7 @@ std::optional<int> WorstNeighbor(const ProfilingSession& session,
   for (int e = 0; e < static_cast<int>(session.backend().devices().size()); ++e) {
     if (e == device || !AreNeighbors(table, session.name_of(device), session.name_of(e))) continue;
     const Slowdown* slowdown =
-        Find(table, NameOf(session, e, kLoad), NameOf(session, device, kLoad));
+        FindSlowdown(table.interference, NameOf(session, e, kLoad), NameOf(session, device, kLoad));
     if (slowdown == nullptr || slowdown->factor <= largest) continue;
     largest = slowdown->factor;
     worst = e;
@@ -352,8 +345,9 @@ class KindInterference {
 
 bool AreNeighbors(const CostTable& table, const std::string& a, const std::string& b) {
   const auto slows = [&](const std::string& victim, const std::string& aggressor) {
-    const Slowdown* slowdown =
-        Find(table, fmt::format("{} {}", victim, kLoad), fmt::format("{} {}", aggressor, kLoad));
+    const Slowdown* slowdown = FindSlowdown(table.interference,
+                                            fmt::format("{} {}", victim, kLoad),
+                                            fmt::format("{} {}", aggressor, kLoad));
     return slowdown != nullptr && slowdown->factor >= kLeastSlowdown && slowdown->low > 1;
   };
   return slows(a, b) || slows(b, a);

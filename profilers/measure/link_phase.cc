@@ -90,10 +90,7 @@ void MeasureContention(ProfilingSession& session, int victim) {
   for (int aggressor = 0; aggressor < static_cast<int>(links.size()); ++aggressor) {
     if (aggressor == victim || session.IsStopped()) continue;
     const std::string other = LinkName(backend, links[aggressor]);
-    const bool is_known = std::any_of(known.begin(), known.end(), [&](const Slowdown& slowdown) {
-      return slowdown.victim == name && slowdown.aggressor == other;
-    });
-    if (is_known) continue;
+    if (FindSlowdown(known, name, other) != nullptr) continue;
     const std::string what = fmt::format("copies over {} beside {}", name, other);
     session.Try({links[victim].from, links[victim].to}, what, [&] {
       if (alone == 0) alone = std::max(1.0, time({}));

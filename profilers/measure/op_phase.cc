@@ -5,19 +5,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "framework/cost/cost_model.h"
 #include "framework/cost/op_signature.h"
 #include "profilers/kernels/op_work.h"
 #include "profilers/measure/cost_table_entries.h"
 
 namespace emplace {
 namespace {
-
-bool MayRunOn(const Op& op, const DeviceKind& kind) {
-  return op.device_kinds.empty() ||
-         std::any_of(op.device_kinds.begin(), op.device_kinds.end(), [&](const std::string& name) {
-           return name == ToString(kind.device_class) || name == kind.name;
-         });
-}
 
 // The timings of an op that the options ask for and the table lacks.
 struct MissingTimings {
@@ -122,11 +116,7 @@ void MeasureDispatch(ProfilingSession& session) {
   for (const int device : session.representatives()) {
     if (session.IsStopped()) return;
     const DeviceKind& kind = session.kind_of(device);
-    const bool is_known = std::any_of(
-        table.dispatch.begin(), table.dispatch.end(), [&](const DispatchCosts& dispatch) {
-          return dispatch.device_kind == kind.name;
-        });
-    if (is_known) continue;
+    if (FindDispatch(table, kind.name) != nullptr) continue;
     session.Report("dispatch on " + session.name_of(device));
     DispatchCosts costs{.device_kind = kind.name};
     const std::pair<DispatchQuantity, double*> quantities[] = {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/quantile.h"
 
 namespace emplace {
 namespace {
@@ -50,18 +51,6 @@ std::vector<LinkPoint> Checked(std::span<const LinkPoint> points) {
   return kept;
 }
 
-// Returns the lower weighted median. @param values  (value, weight)
-double WeightedMedian(std::vector<std::pair<double, double>>& values) {
-  std::sort(values.begin(), values.end());
-  double half = 0;
-  for (const auto& [value, weight] : values) half += weight / 2;
-  for (const auto& [value, weight] : values) {
-    half -= weight;
-    if (half <= 0) return value;
-  }
-  return values.back().first;
-}
-
 // Merges the points of each size into one. @param points  sorted by size
 std::vector<LinkPoint> MergeSizes(const std::vector<LinkPoint>& points) {
   std::vector<LinkPoint> merged;
@@ -73,7 +62,7 @@ std::vector<LinkPoint> MergeSizes(const std::vector<LinkPoint>& points) {
       timings.emplace_back(points[last].nanos, points[last].weight);
       weight += points[last].weight;
     }
-    merged.push_back({points[first].bytes, WeightedMedian(timings), weight});
+    merged.push_back({points[first].bytes, WeightedMedian(std::move(timings)), weight});
     first = last;
   }
   return merged;
