@@ -283,7 +283,7 @@ class CpuBackend : public Backend {
       throw InputError(
           "dispatch mode eager: CPU devices run lists of their own; expected mode graph");
     }
-    return std::make_unique<CpuProgram>(machine_, std::move(plan));
+    return LoadCpuProgram(machine_, std::move(plan));
   }
 
   std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) override {
@@ -316,8 +316,8 @@ class CpuBackend : public Backend {
   std::optional<Sampler> DispatchSampler(int device, DispatchQuantity quantity) override {
     constexpr int kOps = 1000;
     const int num_devices = static_cast<int>(machine_->devices.size());
-    auto alone = std::make_shared<CpuProgram>(
-        machine_, EmptyOps(*machine_, kOps, [device](int) { return device; }));
+    const std::shared_ptr<Program> alone =
+        LoadCpuProgram(machine_, EmptyOps(*machine_, kOps, [device](int) { return device; }));
     const auto null_op = [alone] {
       return static_cast<double>(alone->Step(false).step_time) / kOps;
     };
@@ -328,7 +328,7 @@ class CpuBackend : public Backend {
     }
     if (quantity != DispatchQuantity::kWait || num_devices < 2) return std::nullopt;
     const int other = (device + 1) % num_devices;
-    auto in_turns = std::make_shared<CpuProgram>(
+    const std::shared_ptr<Program> in_turns = LoadCpuProgram(
         machine_, EmptyOps(*machine_, kOps, [=](int i) { return i % 2 ? device : other; }));
     return [null_op, in_turns](int count, std::vector<double>& timings) {
       for (int i = 0; i < count; ++i) {

@@ -10,7 +10,6 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "profilers/cpu/kernels/view_kernel.h"
-#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_table.h"
 
 namespace emplace {

@@ -1,6 +1,6 @@
 #include "profilers/cpu/cpu_machine.h"
 
-#include "profilers/kernels/call_key.h"
+#include "profilers/kernels/kernel_call.h"
 
 namespace emplace {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "framework/base/error.h"
 #include "profilers/cpu/core_queues.h"
+#include "profilers/executor/queue_program.h"
 
 namespace emplace {
 namespace {
@@ -42,30 +43,18 @@ ProgramMemory TakeMemory(const std::shared_ptr<CpuMachine>& machine, const Execu
   return memory;
 }
 
-std::vector<std::unique_ptr<QueueRunner>> MakeQueues(std::shared_ptr<CpuMachine> machine,
-                                                     std::shared_ptr<const ExecutionPlan> plan,
-                                                     const ProgramMemory& memory) {
+}  // namespace
+
+std::unique_ptr<Program> LoadCpuProgram(std::shared_ptr<CpuMachine> machine,
+                                        std::shared_ptr<const ExecutionPlan> plan) {
+  const ProgramMemory memory = TakeMemory(machine, *plan);
   const std::vector<QueueKind> kinds(plan->num_devices, QueueKind::kCores);
   std::vector<int> device_of_group(plan->num_devices);
   std::iota(device_of_group.begin(), device_of_group.end(), 0);
-  const QueuePlan queues = PlanQueues(*plan, kinds);
   std::vector<std::unique_ptr<QueueRunner>> runners;
   runners.push_back(std::make_unique<CoreQueues>(
-      std::move(machine), std::move(device_of_group), std::move(plan), queues, memory));
-  return runners;
-}
-
-}  // namespace
-
-CpuProgram::CpuProgram(std::shared_ptr<CpuMachine> machine,
-                       std::shared_ptr<const ExecutionPlan> plan)
-    : CpuProgram(machine, plan, TakeMemory(machine, *plan)) {
-}
-
-CpuProgram::CpuProgram(std::shared_ptr<CpuMachine> machine,
-                       std::shared_ptr<const ExecutionPlan> plan,
-                       const ProgramMemory& memory)
-    : QueueProgram(plan, memory, MakeQueues(std::move(machine), plan, memory)) {
+      std::move(machine), std::move(device_of_group), plan, PlanQueues(*plan, kinds), memory));
+  return std::make_unique<QueueProgram>(std::move(plan), memory, std::move(runners));
 }
 
 }  // namespace emplace

@@ -5,24 +5,16 @@
 #include <memory>
 
 #include "profilers/cpu/cpu_machine.h"
-#include "profilers/executor/command_queue.h"
+#include "profilers/executor/backend.h"
 
 namespace emplace {
 
-/// A plan loaded by the CPU backend. core_queues.h describes how it runs.
-class CpuProgram : public QueueProgram {
- public:
-  /// Touches all memory in advance to avoid page faults in a step, prepares kernels and writes
-  /// initial values.
-  /// @param plan  device d is the machine's group d
-  /// @throws RunError naming device and bytes if the plan does not fit, op and device if a kernel
-  ///   cannot be prepared
-  CpuProgram(std::shared_ptr<CpuMachine> machine, std::shared_ptr<const ExecutionPlan> plan);
-
- private:
-  CpuProgram(std::shared_ptr<CpuMachine> machine,
-             std::shared_ptr<const ExecutionPlan> plan,
-             const ProgramMemory& memory);
-};
+/// Loads a plan; core_queues.h describes how it runs. Touches all memory in advance to avoid page
+/// faults in a step, prepares kernels and writes initial values.
+/// @param plan  device d is the machine's group d
+/// @throws RunError naming device and bytes if the plan does not fit, op and device if a kernel
+///   cannot be prepared
+std::unique_ptr<Program> LoadCpuProgram(std::shared_ptr<CpuMachine> machine,
+                                        std::shared_ptr<const ExecutionPlan> plan);
 
 }  // namespace emplace

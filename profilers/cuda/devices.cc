@@ -8,7 +8,7 @@
 #include "profilers/cuda/cuda_check.h"
 #include "profilers/cuda/device_query.h"
 #include "profilers/cuda/trace_overhead.h"
-#include "profilers/kernels/call_key.h"
+#include "profilers/kernels/kernel_call.h"
 
 namespace emplace::cuda {
 

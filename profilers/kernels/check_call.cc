@@ -1,4 +1,3 @@
-#include "profilers/kernels/check_call.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,14 +2,56 @@
 
 #include <array>
 #include <cstdlib>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "profilers/kernels/call_fields.h"
 #include "profilers/kernels/kernel_table.h"
 
 namespace emplace {
 namespace {
 
 constexpr std::array<std::string_view, 4> kDTypeNames{"f32", "i32", "i64", "bool"};
+
+// Writes values one after another, each with a terminator, and lists and structs in brackets, so
+// that texts are equal only for equal calls.
+class KeyWriter {
+ public:
+  template <class T>
+  void Write(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      Write(static_cast<int>(value));
+    } else {
+      fmt::format_to(std::back_inserter(key_), "{},", value);
+    }
+  }
+  template <class T>
+  void Write(const std::vector<T>& values) {
+    key_.push_back('[');
+    for (const T& value : values) Write(value);
+    key_.push_back(']');
+  }
+  void Write(const Window& window) { WriteAll(kWindowFields, window); }
+  void Write(const KernelParams& params) { WriteAll(kParamFields, params); }
+  void Write(const TensorView& view) { WriteAll(kViewFields, view); }
+  void Write(const Argument& argument) { WriteAll(kArgumentFields, argument); }
+  void Write(const KernelCall& call) { WriteAll(kCallFields, call); }
+
+  std::string Text() const { return fmt::to_string(key_); }
+
+ private:
+  template <class Fields, class Owner>
+  void WriteAll(const Fields& fields, const Owner& owner) {
+    key_.push_back('{');
+    ForEachField(fields, [&](const auto& field) { Write(owner.*field.member); });
+    key_.push_back('}');
+  }
+
+  fmt::memory_buffer key_;
+};
 
 }  // namespace
 
@@ -95,6 +137,12 @@ std::string_view ToString(KernelKind kind) {
 
 std::string_view ToString(Function function) {
   return DescriptionOf(function).name;
+}
+
+std::string CallKey(const KernelCall& call) {
+  KeyWriter key;
+  key.Write(call);
+  return key.Text();
 }
 
 }  // namespace emplace

@@ -1,8 +1,8 @@
 #pragma once
 
 // The only description of every kernel: its computation, its arguments with their numbers, dtypes
-// and shapes, and its parameters. It determines the check of a call (check_call.h), the names, and
-// the calls that the tests of all backends draw. README.md here explains how to add a kernel.
+// and shapes, and its parameters. It determines the check of a call (WhyMalformed()), the names,
+// and the calls that the tests of all backends draw. README.md here explains how to add a kernel.
 //
 // Unless stated otherwise, results are as accurate as f32 arithmetic.
 //
@@ -197,6 +197,17 @@ inline constexpr KernelDescription kKernelTable[] = {
 inline constexpr const KernelDescription& DescriptionOf(KernelKind kind) {
   return kKernelTable[static_cast<std::size_t>(kind)];
 }
+
+// The functions below are in check_call.cc. Graphs come from the user, so every call is checked
+// before it is used.
+
+/// Returns why a call is not well formed: its numbers of arguments, dtypes, shapes or parameters do
+/// not fit each other. Does not check whether views lie inside their storage.
+/// @return "1 inputs and 1 outputs; expected 2 to 3 and 1"; empty if the call is well formed
+std::string WhyMalformed(const KernelCall& call);
+
+/// Formats a call for messages: "matmul f32 [1, 2, 3], f32 [1, 3, 4] -> f32 [1, 2, 4]".
+std::string Describe(const KernelCall& call);
 
 /// Returns the number of multiply-adds of a well-formed call; 0 for a kernel without `products`.
 double MultiplyAdds(const KernelCall& call);

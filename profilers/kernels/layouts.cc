@@ -113,29 +113,16 @@ TensorView Select(const TensorView& view, int axis, int64_t index) {
   return result;
 }
 
-TensorView Rows(const TensorView& view, int trailing) {
-  Require(static_cast<int>(view.shape.size()) >= trailing, "a tensor of too low a rank");
-  std::vector<int64_t> shape{1};
-  for (size_t i = 0; i < view.shape.size(); ++i) {
-    if (i + trailing < view.shape.size()) {
-      shape[0] *= view.shape[i];
-    } else {
-      shape.push_back(view.shape[i]);
-    }
-  }
-  return Reshape(view, shape);
-}
-
-TensorView Flat(const TensorView& view) {
-  return Reshape(view, {view.num_elements()});
-}
-
 Argument AsRows(const Argument& argument) {
-  return With(argument, Rows(argument.view));
+  const TensorView& view = argument.view;
+  Require(!view.shape.empty(), "a tensor of too low a rank");
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < view.shape.size(); ++i) rows *= view.shape[i];
+  return With(argument, Reshape(view, {rows, view.shape.back()}));
 }
 
 Argument AsVector(const Argument& argument) {
-  return With(argument, Flat(argument.view));
+  return With(argument, Reshape(argument.view, {argument.view.num_elements()}));
 }
 
 Argument Spread(const Argument& argument, const Argument& target) {

@@ -158,16 +158,14 @@ TensorView Slice(const TensorView& view,
                  std::int64_t step = 1);
 /// Returns the part at `index` of `axis`, without that axis.
 TensorView Select(const TensorView& view, int axis, std::int64_t index);
-/// Joins all but the last `trailing` axes into one: [rows, ...].
-TensorView Rows(const TensorView& view, int trailing = 1);
-/// Joins all axes into one.
-TensorView Flat(const TensorView& view);
 
 // The functions below return the same argument with another view.
 
 Argument With(Argument argument, TensorView view);
-Argument AsRows(const Argument& argument);    ///< Rows(): [rows, width]
-Argument AsVector(const Argument& argument);  ///< Flat(): [n]
+/// Joins all but the last axis into one: [rows, width].
+Argument AsRows(const Argument& argument);
+/// Joins all axes into one: [n].
+Argument AsVector(const Argument& argument);
 /// Broadcasts to the shape of `target`.
 Argument Spread(const Argument& argument, const Argument& target);
 int Rank(const Argument& argument);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "framework/cost/op_kind.h"
-#include "profilers/kernels/check_call.h"
+#include "profilers/kernels/kernel_table.h"
 #include "profilers/kernels/op_reader.h"
 
 namespace emplace {

@@ -36,7 +36,7 @@ TensorView LayoutOf(const Graph& graph, int tensor, const OwnLayouts& own = {});
 
 /// Returns the calls of an op. An op becomes one kProxy call with the op's FLOPs if its kind has no
 /// rule or if no kernel supports its attributes, shapes or dtypes. Every view of every call lies
-/// inside its tensor's storage, and every call passes WhyMalformed() (check_call.h).
+/// inside its tensor's storage, and every call passes WhyMalformed() (kernel_table.h).
 ///
 /// Two things differ from the framework; neither changes the amount of work. Optimisers use the
 /// tiny learning rate of KernelParams, so that the weights hardly change over any number of

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "framework/cost/cost_table.h"
-#include "profilers/measure/op_phase.h"
+#include "profilers/measure/phases.h"
 #include "profilers/measure/profiling_session.h"
 
 namespace emplace {

@@ -1,5 +1,3 @@
-#include "profilers/measure/link_phase.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -7,6 +5,7 @@
 
 #include "profilers/measure/calibrated_cluster.h"
 #include "profilers/measure/cost_table_entries.h"
+#include "profilers/measure/phases.h"
 #include "profilers/statistics/link_fit.h"
 
 namespace emplace {

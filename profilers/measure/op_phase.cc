@@ -1,5 +1,3 @@
-#include "profilers/measure/op_phase.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,6 +7,7 @@
 #include "framework/cost/op_signature.h"
 #include "profilers/kernels/op_work.h"
 #include "profilers/measure/cost_table_entries.h"
+#include "profilers/measure/phases.h"
 
 namespace emplace {
 namespace {

@@ -8,10 +8,8 @@
 
 #include "framework/base/error.h"
 #include "profilers/measure/interference_phase.h"
-#include "profilers/measure/link_phase.h"
-#include "profilers/measure/op_phase.h"
+#include "profilers/measure/phases.h"
 #include "profilers/measure/profiling_session.h"
-#include "profilers/measure/step_phase.h"
 
 namespace emplace {
 namespace {

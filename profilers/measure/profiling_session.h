@@ -1,6 +1,6 @@
 #pragma once
 
-// State shared by the phases of a profile (op_phase.h, link_phase.h, step_phase.h): the table that
+// State shared by the phases of a profile (phases.h): the table that
 // they fill, progress and checkpoints for the caller, and the handling of failed measurements.
 
 #include <chrono>

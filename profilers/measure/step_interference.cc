@@ -130,25 +130,17 @@ class StepFit {
       work_of.back()->node = node_of.back();
       kinds_.insert(subject.kind);
     }
-    for (size_t step = 0; step < traced.steps.size(); ++step) {
-      for (size_t d = 0; d < traced.steps[step].size(); ++d) {
-        for (const TracedActivity& activity : traced.steps[step][d]) {
-          Run run{.time = static_cast<double>(activity.finish - activity.start), .overlap = {}};
-          std::map<int, double> shares;
-          ForEachPiece(traced,
-                       static_cast<int>(step),
-                       static_cast<int>(d),
-                       activity,
-                       [&](std::span<const int> beside, Nanos length) {
-                         for (const int other : beside) {
-                           shares[node_of[other]] += static_cast<double>(length) / run.time;
-                         }
-                       });
-          run.overlap.assign(shares.begin(), shares.end());
-          work_of[activity.subject]->runs.push_back(std::move(run));
+    ForEachActivity(traced, [&](int step, int d, const TracedActivity& activity) {
+      Run run{.time = static_cast<double>(activity.finish - activity.start), .overlap = {}};
+      std::map<int, double> shares;
+      ForEachPiece(traced, step, d, activity, [&](std::span<const int> beside, Nanos length) {
+        for (const int other : beside) {
+          shares[node_of[other]] += static_cast<double>(length) / run.time;
         }
-      }
-    }
+      });
+      run.overlap.assign(shares.begin(), shares.end());
+      work_of[activity.subject]->runs.push_back(std::move(run));
+    });
   }
 
   static void DropInterrupted(Work& work) {

@@ -1,5 +1,3 @@
-#include "profilers/measure/step_phase.h"
-
 #include <algorithm>
 #include <numeric>
 
@@ -10,6 +8,7 @@
 #include "profilers/executor/compile_plan.h"
 #include "profilers/executor/executor.h"
 #include "profilers/measure/calibrate.h"
+#include "profilers/measure/phases.h"
 
 namespace emplace {
 namespace {

@@ -134,23 +134,18 @@ std::map<std::pair<std::string, std::string>, ApartTimesOfOp> ApartTimes(const T
                              ? nullptr
                              : &apart[{subject.kind, subject.signature}][subject.bytes]);
     }
-    for (size_t step = 0; step < traced->steps.size(); ++step) {
-      for (size_t d = 0; d < traced->steps[step].size(); ++d) {
-        for (const TracedActivity& activity : traced->steps[step][d]) {
-          if (times_of[activity.subject] == nullptr) continue;
-          double work = 0;  // in 1/1024 ns
-          const auto add = [&](std::span<const int> beside, Nanos length) {
-            std::int64_t excess = 0;
-            for (const int other : beside) {
-              excess += InterferenceExcess(figures[activity.subject], figures[other]);
-            }
-            work += static_cast<double>(InterferenceRate(excess)) * static_cast<double>(length);
-          };
-          ForEachPiece(*traced, static_cast<int>(step), static_cast<int>(d), activity, add);
-          times_of[activity.subject]->push_back(work / kInterferenceOne);
+    ForEachActivity(*traced, [&](int step, int d, const TracedActivity& activity) {
+      if (times_of[activity.subject] == nullptr) return;
+      double work = 0;  // in 1/1024 ns
+      ForEachPiece(*traced, step, d, activity, [&](std::span<const int> beside, Nanos length) {
+        std::int64_t excess = 0;
+        for (const int other : beside) {
+          excess += InterferenceExcess(figures[activity.subject], figures[other]);
         }
-      }
-    }
+        work += static_cast<double>(InterferenceRate(excess)) * static_cast<double>(length);
+      });
+      times_of[activity.subject]->push_back(work / kInterferenceOne);
+    });
   }
   return apart;
 }

@@ -44,6 +44,18 @@ struct TracedPlacement {
 /// Returns false for empty copies and for ops that only touch shapes: their times mean nothing.
 bool HasWork(const ExecutionPlan& plan, const PlanCommand& command);
 
+/// Calls fn(step, device, activity) for every activity.
+template <class Fn>
+void ForEachActivity(const TracedPlacement& traced, const Fn& fn) {
+  for (size_t step = 0; step < traced.steps.size(); ++step) {
+    for (size_t d = 0; d < traced.steps[step].size(); ++d) {
+      for (const TracedActivity& activity : traced.steps[step][d]) {
+        fn(static_cast<int>(step), static_cast<int>(d), activity);
+      }
+    }
+  }
+}
+
 /// Splits an activity into pieces during which the set of concurrent subjects on neighbouring
 /// devices does not change. Calls fn(concurrent subjects, length [ns]) for each piece in the order
 /// of time.

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "framework/base/error.h"
-#include "profilers/kernels/check_call.h"
+#include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_internal.h"
 
 namespace emplace::testing {

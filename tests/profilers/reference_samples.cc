@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_internal.h"
 #include "tests/profilers/reference_kernels.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "profilers/cpu/kernels/indices.h"
 #include "profilers/cpu/kernels/simd.h"
+#include "profilers/cpu/kernels/view_kernel.h"
 
 namespace emplace::cpu {
 namespace {

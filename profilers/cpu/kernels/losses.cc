@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "profilers/cpu/kernels/indices.h"
 #include "profilers/cpu/kernels/simd.h"
+#include "profilers/cpu/kernels/view_kernel.h"
 
 namespace emplace::cpu {
 // Computes the log-softmax into the gradient, reads the loss from it, then takes exp in place.

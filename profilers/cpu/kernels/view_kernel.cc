@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "profilers/kernels/check_call.h"
+#include "profilers/kernels/kernel_table.h"
 
 namespace emplace::cpu {
 namespace {

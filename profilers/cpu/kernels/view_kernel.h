@@ -45,7 +45,7 @@ std::unique_ptr<ViewKernel> MakeKernel(Function run, std::int64_t scratch_bytes 
 /// @throws RunError "no CPU kernel for matmul f32 [2, 3] -> f32 [2, 2]: `why`"
 [[noreturn]] void Refuse(const KernelCall& call, std::string_view why);
 
-/// Prepares a call that is well formed (check_call.h).
+/// Prepares a call that is well formed (WhyMalformed()).
 /// @param threads  that the kernel may use
 /// @throws RunError if the implementation cannot do it
 using Factory = std::unique_ptr<ViewKernel>(const KernelCall& call, int threads);
@@ -77,6 +77,25 @@ bool HasDenseRows(const TensorView& view);
 /// Returns whether no dimension is broadcast (stride 0).
 bool IsInjective(const TensorView& view);
 bool IsContiguous(const TensorView& view);  ///< TensorView::is_contiguous()
+
+/// Reads element i of a 1-D view of indices or labels, i32 or i64, modulo `count`, so that any
+/// bytes are valid indices. The result is in [0, count).
+class IndexReader {
+ public:
+  IndexReader(const TensorView& view, std::int64_t count)
+      : is_wide_(view.dtype == DType::kI64), count_(count), stride_(view.strides[0]) {}
+  std::int64_t operator()(const void* data, std::int64_t i) const {
+    const std::int64_t index = is_wide_ ? static_cast<const std::int64_t*>(data)[i * stride_]
+                                        : static_cast<const std::int32_t*>(data)[i * stride_];
+    if (index >= 0 && index < count_) return index;
+    return (index % count_ + count_) % count_;
+  }
+
+ private:
+  bool is_wide_;
+  std::int64_t count_;
+  std::int64_t stride_;
+};
 
 /// Returns make(T()) for the C++ type T of `dtype`.
 template <typename Make>

@@ -10,8 +10,8 @@
 #include "framework/base/error.h"
 #include "profilers/cuda/cuda_kernel.h"
 #include "profilers/cuda/kernels/copy.h"
-#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_call.h"
+#include "profilers/kernels/kernel_table.h"
 
 namespace emplace::cuda {
 

@@ -74,13 +74,13 @@ TEST_CASE("a kernel that fails ends the step with op and device, and the next st
   REQUIRE(device.kernels.size() == 1);
   device.kernels.begin()->second = std::move(owned);
 
-  CpuProgram program(machine, TwoOps(static_cast<int>(machine->devices.size())));
+  const auto program = LoadCpuProgram(machine, TwoOps(static_cast<int>(machine->devices.size())));
   for (int round = 0; round < 50; ++round) {
     kernel.fails = true;
-    REQUIRE(MessageOf<RunError>([&] { program.Step(round % 2 == 0); }) ==
+    REQUIRE(MessageOf<RunError>([&] { program->Step(round % 2 == 0); }) ==
             "op \"bad\" on device \"cpu:0\": the kernel has had enough");
     kernel.fails = false;
-    REQUIRE(program.Step(round % 2 == 0).step_time > 0);
+    REQUIRE(program->Step(round % 2 == 0).step_time > 0);
   }
   CHECK(kernel.runs == 100);
 }
@@ -109,11 +109,11 @@ TEST_CASE("a copy moves the source's bytes, step after step") {
   auto plan = TwoOps(static_cast<int>(machine->devices.size()));
   plan->initial_values.push_back(
       {.address = {0, 256}, .bytes = 16, .fill = InitialValue::Fill::kScalar});
-  CpuProgram program(machine, plan);
-  program.Step(false);
+  const auto program = LoadCpuProgram(machine, plan);
+  program->Step(false);
   const Address received = plan->commands[1].destinations[0];
-  CHECK(program.ReadTensor(received, 16) == program.ReadTensor({0, 256}, 16));  // relu(1e-3)
-  CHECK(program.ReadTensor(received, 16) != std::vector<std::byte>(16));
+  CHECK(program->ReadTensor(received, 16) == program->ReadTensor({0, 256}, 16));  // relu(1e-3)
+  CHECK(program->ReadTensor(received, 16) != std::vector<std::byte>(16));
 }
 
 }  // namespace

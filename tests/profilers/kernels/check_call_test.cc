@@ -1,9 +1,8 @@
-#include "profilers/kernels/check_call.h"
-
 #include <utility>
 
 #include <doctest/doctest.h>
 
+#include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_kernels.h"
 
 namespace emplace::testing {

@@ -13,7 +13,6 @@
 
 #include "framework/cost/op_kind.h"
 #include "framework/graph/graph_io.h"
-#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_table.h"
 #include "profilers/kernels/op_work.h"
 #include "tests/support/paths.h"

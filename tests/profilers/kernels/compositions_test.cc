@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/reference_kernels.h"
 

@@ -5,8 +5,8 @@
 
 #include "profilers/cuda/kernels/elementwise.cu"
 #include "profilers/cuda/kernels/own_kernels.h"
-#include "profilers/kernels/check_call.h"
 #include "profilers/kernels/function_table.h"
+#include "profilers/kernels/kernel_table.h"
 #include "tests/profilers/cuda/kernels/samples.h"
 
 using namespace emplace;

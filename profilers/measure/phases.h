@@ -1,7 +1,9 @@
 #pragma once
 
-// The phases of a profile that time every op signature of some graphs alone on a device, and the
-// dispatch costs.
+// The phases of a profile, besides that of interference (interference_phase.h). op_phase.cc times
+// every op signature of some graphs alone on a device, and the dispatch costs. link_phase.cc times
+// copies: every link alone over its sizes, and every pair of links together. step_phase.cc runs
+// whole steps of each graph under drawn placements, to time ops and copies among their neighbours.
 
 #include <memory>
 #include <set>
@@ -45,5 +47,25 @@ std::set<SignatureOnDevice> MeasureOps(ProfilingSession& session, const OpItems&
 
 /// Measures DispatchCosts of every kind that has none, and sets issue and launch of that kind.
 void MeasureDispatch(ProfilingSession& session);
+
+/// Fills the missing entries of CostTable::links and link_contention. Sizes are 1 B, 2 B, 4 B ...
+/// up to ProfileOptions::max_link_bytes or a quarter of the smaller memory. Contention is timed at
+/// one size: 16 MiB, or the link's largest size if that is smaller.
+void MeasureLinks(ProfilingSession& session);
+
+/// Returns the expected time of the steps of each graph: the sum of its op times alone on one
+/// device, mean over the device kinds, times the number of steps that MeasureSteps() runs; 0 for a
+/// graph without timed ops. [graphs] [s]
+std::vector<double> ExpectedSteps(ProfilingSession& session,
+                                  std::span<const std::shared_ptr<const Graph>> graphs);
+
+/// Fills OpMeasurement::in_situ, the links' kInSituMemory entries and, unless steps are dispatched
+/// eagerly, the times between commands (in_situ.h). A graph whose ops all have in-situ times is not
+/// run again. For the graphs that are run, Calibration::HoldOut() fills CostTable::held_out.
+/// @param failed  ops whose kernels failed alone, as MeasureOps() returns them
+void MeasureSteps(ProfilingSession& session,
+                  std::span<const std::shared_ptr<const Graph>> graphs,
+                  const OpItems& ops,
+                  const std::set<SignatureOnDevice>& failed);
 
 }  // namespace emplace
