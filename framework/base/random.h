@@ -4,10 +4,7 @@
 // every compiler and library; the standard distributions do not guarantee that. A generator is
 // always passed in, and nothing is seeded from a clock.
 
-#include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_01.hpp>
@@ -26,14 +23,6 @@ inline int UniformInt(Rng& rng, int n) {
 /// Returns a uniform real in [0, 1).
 inline double Uniform01(Rng& rng) {
   return boost::random::uniform_01<double>()(rng);
-}
-
-/// Puts values into a uniformly random order.
-template <class T>
-void Shuffle(std::vector<T>& values, Rng& rng) {
-  for (std::size_t i = values.size(); i > 1; --i) {
-    std::swap(values[i - 1], values[UniformInt(rng, static_cast<int>(i))]);
-  }
 }
 
 }  // namespace emplace

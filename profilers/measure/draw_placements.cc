@@ -27,7 +27,9 @@ class Drawer {
   std::vector<int> ContiguousDevices() {
     std::vector<int> devices(problem_.num_devices());
     std::iota(devices.begin(), devices.end(), 0);
-    Shuffle(devices, rng_);
+    for (int i = static_cast<int>(devices.size()); i > 1; --i) {
+      std::swap(devices[i - 1], devices[UniformInt(rng_, i)]);
+    }
     const int most = std::min<int>(problem_.num_devices(), num_groups());
     const int blocks = most < 2 ? 1 : 2 + UniformInt(rng_, most - 1);
     return Blocks(blocks, [&](int block) { return devices[block]; });

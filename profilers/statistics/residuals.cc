@@ -141,6 +141,12 @@ bool IsSmaller(double shuffled, double measured) {
   return std::abs(shuffled) < std::abs(measured) - kSameSum;
 }
 
+void Shuffle(std::vector<size_t>& order, Rng& rng) {
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<size_t>(UniformInt(rng, static_cast<int>(i)))]);
+  }
+}
+
 }  // namespace
 
 std::string_view ToString(StepTrait trait) {
