@@ -14,10 +14,8 @@ KernelParams AttentionParams(OpReader& r, const Argument& q) {
   Require(attributes.Number("dropout_p", 0) == 0, "attention with dropout");
   Require(!attributes.Bool("enable_gqa", false), "attention of shared heads");
   Require(Rank(q) == 4, "attention that is not [batch, heads, words, width]");
-  KernelParams params;
-  params.alpha = attributes.Number("scale", 1 / std::sqrt(static_cast<double>(q.view.shape[3])));
-  params.causal = attributes.Bool("is_causal", false);
-  return params;
+  return {.alpha = attributes.Number("scale", 1 / std::sqrt(static_cast<double>(q.view.shape[3]))),
+          .causal = attributes.Bool("is_causal", false)};
 }
 
 // (q, k, v, mask) -> y, log sum exp (may have more rows than there are words), and random number

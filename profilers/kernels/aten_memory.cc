@@ -46,9 +46,7 @@ void Embedding(OpReader& r) {
 // embedding_dense_backward(dy, indices)
 void EmbeddingBackward(OpReader& r) {
   Require(!r.attributes().Bool("scale_grad_by_freq", false), "gradients scaled by frequency");
-  KernelParams params;
-  params.alpha = 1;
-  params.zero_output = true;
+  KernelParams params{.alpha = 1, .zero_output = true};
   for (const auto& [indices, rows] : WithRows(r.In(1), r.In(0))) {
     r.Emit(KernelKind::kScatterAdd, {rows, indices}, {AsRows(r.Out(0))}, params);
     params.zero_output = false;  // later calls add to it
@@ -109,9 +107,8 @@ void ScalarTensor(OpReader& r) {
 
 // arange()
 void Range(OpReader& r) {
-  KernelParams params;
-  params.alpha = r.attributes().Number("start", 0);
-  params.step = r.attributes().Number("step", 1);
+  const KernelParams params{.alpha = r.attributes().Number("start", 0),
+                            .step = r.attributes().Number("step", 1)};
   r.Emit(KernelKind::kRange, {}, {r.Out(0)}, params);
 }
 
@@ -214,8 +211,7 @@ void IndexSelect(OpReader& r) {
 // index_add(old, indices, rows)
 void IndexAdd(OpReader& r) {
   const int dim = OpReader::Axis(r.attributes().Int("dim"), Rank(r.In(0)));
-  KernelParams params;
-  params.alpha = r.attributes().Number("alpha", 1);
+  const KernelParams params{.alpha = r.attributes().Number("alpha", 1)};
   r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
   r.Emit(KernelKind::kScatterAdd,
          {RowsAlong(r.In(2), dim), AsVector(r.In(1))},
@@ -247,8 +243,7 @@ void IndexPut(OpReader& r) {
   const Argument rows = r.In(2);
   Require(Rank(rows) == Rank(r.In(0)) + Rank(r.In(1)) - 1 && r.In(1).view.num_elements() > 0,
           "indices of another axis than the first");
-  KernelParams params;
-  params.alpha = 1;
+  const KernelParams params{.alpha = 1};
   r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
   r.Emit(KernelKind::kScatterAdd,
          {RowsFor(rows, r.In(1)), AsVector(r.In(1))},

@@ -18,10 +18,9 @@ using Ints = Attributes::Ints;
 void BatchNorm(OpReader& r) {
   Require(r.attributes().Bool("training", true), "batch norm in inference");
   Require(r.num_inputs() == 5, "batch norm without scale, offset or running statistics");
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps", 1e-5);
-  params.momentum = r.attributes().Number("momentum", 0.1);
-  params.saves_inverse_std = true;
+  const KernelParams params{.epsilon = r.attributes().Number("eps", 1e-5),
+                            .momentum = r.attributes().Number("momentum", 0.1),
+                            .saves_inverse_std = true};
   r.Emit(KernelKind::kBatchNormForward, r.Inputs(0, 5), r.Outputs(0, 5), params);
 }
 
@@ -36,9 +35,8 @@ void BatchNormBackward(OpReader& r) {
   Require(r.attributes().Bool("train", true), "batch norm in inference");
   Require(r.num_inputs() == 7, "batch norm without scale or running statistics");
   RequireAllOutputs(r);
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps", 1e-5);
-  params.saves_inverse_std = true;
+  const KernelParams params{.epsilon = r.attributes().Number("eps", 1e-5),
+                            .saves_inverse_std = true};
   r.Emit(KernelKind::kBatchNormBackward,
          {r.In(0), r.In(1), r.In(2), r.In(5), r.In(6)},
          {r.Out(0), r.Out(1), r.Out(2)},
@@ -86,8 +84,7 @@ class NormalizedRows {
 // native_layer_norm(x, scale, offset) -> y, mean, 1 / std. Scale and offset are optional together
 void LayerNorm(OpReader& r) {
   const NormalizedRows rows(r.attributes().List("normalized_shape"), {r.In(0), r.Out(0)});
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps", 1e-5);
+  const KernelParams params{.epsilon = r.attributes().Number("eps", 1e-5)};
   if (r.num_inputs() == 1) {
     return r.Emit(KernelKind::kGroupNormForward,
                   {rows.OneChannel(r.In(0))},
@@ -131,8 +128,7 @@ Argument AsChannels(const Argument& argument) {
 
 // native_group_norm(x, scale, offset) -> y, mean, 1 / std. Scale and offset are optional together
 void GroupNorm(OpReader& r) {
-  KernelParams params;
-  params.epsilon = r.attributes().Number("eps");
+  const KernelParams params{.epsilon = r.attributes().Number("eps")};
   std::vector<Argument> inputs{AsChannels(r.In(0))};
   for (int i = 1; i < r.num_inputs(); ++i) inputs.push_back(r.In(i));
   r.Emit(KernelKind::kGroupNormForward,

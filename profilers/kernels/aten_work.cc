@@ -271,15 +271,14 @@ void NllLossBackward(OpReader& r) {
 
 // native_dropout(x) -> y, mask
 void Dropout(OpReader& r) {
-  KernelParams params;
-  params.alpha = r.attributes().Bool("train", true) ? r.attributes().Number("p", 0.5) : 0;
+  const KernelParams params{
+      .alpha = r.attributes().Bool("train", true) ? r.attributes().Number("p", 0.5) : 0};
   r.Emit(KernelKind::kDropoutForward, {r.In(0)}, {r.Out(0), r.Out(1)}, params);
 }
 
 // native_dropout_backward(dy, mask)
 void DropoutBackward(OpReader& r) {
-  KernelParams params;
-  params.alpha = r.attributes().Number("scale");
+  const KernelParams params{.alpha = r.attributes().Number("scale")};
   r.Emit(KernelKind::kDropoutBackward, {r.In(0), r.In(1)}, {r.Out(0)}, params);
 }
 

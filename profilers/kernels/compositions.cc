@@ -46,10 +46,12 @@ class Parts {
                     std::vector<Argument> inputs,
                     Argument output,
                     double alpha = 0) {
-    KernelParams params;
-    params.function = function;
-    params.alpha = alpha;
+    const KernelParams params{.function = function, .alpha = alpha};
     Emit(kind, std::move(inputs), {std::move(output)}, params);
+  }
+
+  void Compute(Function function, std::vector<Argument> inputs, Argument output, double alpha = 0) {
+    EmitFunction(KernelKind::kElementwise, function, std::move(inputs), std::move(output), alpha);
   }
 
   // Returns the argument in another shape, as a view, or as a copy if strides do not allow a view.
@@ -128,14 +130,14 @@ Scores EmitScores(Parts& parts,
   const Shape& shape = q.view.shape;
   const int64_t b = shape[0], h = shape[1], m = shape[2], d = shape[3], n = k.view.shape[1];
   const Argument scaled = parts.Temporary(shape);
-  parts.EmitFunction(KernelKind::kElementwise, Function::kMul, {q}, scaled, call.params.alpha);
+  parts.Compute(Function::kMul, {q}, scaled, call.params.alpha);
   Scores scores{.q = With(scaled, Reshape(scaled.view, {b * h, m, d})),
                 .s = parts.Temporary({b * h, m, n}),
                 .p = parts.Temporary({b * h, m, n})};
   parts.Emit(KernelKind::kMatmul, {scores.q, TransposedMatrices(k)}, {scores.s});
   if (mask != nullptr) {
     const Argument s = With(scores.s, Reshape(scores.s.view, {b, h, m, n}));
-    parts.EmitFunction(KernelKind::kElementwise, Function::kAdd, {s, *mask}, s);
+    parts.Compute(Function::kAdd, {s, *mask}, s);
   }
   if (call.params.causal) {
     const Argument rows = parts.Temporary({m}, DType::kI64),
@@ -147,12 +149,8 @@ Scores EmitScores(Parts& parts,
     row_of.dtype = column_of.dtype = DType::kI64;
     row_of.strides = {1, 0};
     column_of.strides = {0, 1};
-    parts.EmitFunction(KernelKind::kElementwise,
-                       Function::kLess,
-                       {With(rows, row_of), With(columns, column_of)},
-                       is_hidden);
-    KernelParams hides;
-    hides.alpha = -std::numeric_limits<double>::infinity();
+    parts.Compute(Function::kLess, {With(rows, row_of), With(columns, column_of)}, is_hidden);
+    const KernelParams hides{.alpha = -std::numeric_limits<double>::infinity()};
     const TensorView everywhere = internal::Broadcast(is_hidden.view, scores.s.view.shape);
     parts.Emit(KernelKind::kSelect, {With(is_hidden, everywhere), scores.s}, {scores.s}, hides);
   }
@@ -169,11 +167,8 @@ Composition GatherPlaces(const KernelCall& call) {
   const int64_t count = y.view.num_elements();
   const Argument places = parts.Temporary(y.view.shape, DType::kI64);
   const Argument values = parts.Temporary({count, 1}, y.view.dtype);
-  const auto function = [&](Function f, std::vector<Argument> inputs, double alpha = 0) {
-    parts.EmitFunction(KernelKind::kElementwise, f, std::move(inputs), places, alpha);
-  };
-  function(Function::kMul, {call.inputs[1]}, static_cast<double>(v));
-  function(Function::kAdd, {places, call.inputs[2]});
+  parts.Compute(Function::kMul, {call.inputs[1]}, places, static_cast<double>(v));
+  parts.Compute(Function::kAdd, {places, call.inputs[2]}, places);
   parts.Emit(KernelKind::kGather,
              {parts.Reshaped(table, {u * v, 1}), With(places, Reshape(places.view, {count}))},
              {values});
@@ -199,10 +194,8 @@ Composition GroupNormForward(const KernelCall& call) {
     parts.EmitCopyUnlessSame(z, y);
     return parts.Take();
   }
-  parts.EmitFunction(
-      KernelKind::kElementwise, Function::kMul, {z, groups.PerChannel(call.inputs[1])}, y);
-  parts.EmitFunction(
-      KernelKind::kElementwise, Function::kAdd, {y, groups.PerChannel(call.inputs[2])}, y);
+  parts.Compute(Function::kMul, {z, groups.PerChannel(call.inputs[1])}, y);
+  parts.Compute(Function::kAdd, {y, groups.PerChannel(call.inputs[2])}, y);
   return parts.Take();
 }
 
@@ -212,13 +205,10 @@ Composition GroupNormBackward(const KernelCall& call) {
   const int64_t width = groups.rows()[2];
   const Argument dy = call.inputs[0], x = parts.Reshaped(call.inputs[1], groups.rows());
   const Argument &mean = call.inputs[2], &inverse_std = call.inputs[3];
-  const auto function = [&](Function f, std::vector<Argument> inputs, const Argument& output) {
-    parts.EmitFunction(KernelKind::kElementwise, f, std::move(inputs), output);
-  };
   Argument gradient = dy;  // of z
   if (call.inputs.size() > 4) {
     gradient = parts.Temporary(groups.shape());
-    function(Function::kMul, {dy, groups.PerChannel(call.inputs[4])}, gradient);
+    parts.Compute(Function::kMul, {dy, groups.PerChannel(call.inputs[4])}, gradient);
   }
   const Argument ones = parts.Temporary({width}),
                  dx = parts.OutputOrTemporary(call.outputs[0], groups.rows());
@@ -232,9 +222,9 @@ Composition GroupNormBackward(const KernelCall& call) {
   if (call.outputs.size() == 1) return parts.Take();
   const Argument z = parts.Temporary(groups.shape());
   const Argument z_rows = With(z, Reshape(z.view, groups.rows()));
-  function(Function::kSub, {x, groups.PerRow(mean)}, z_rows);
-  function(Function::kMul, {z_rows, groups.PerRow(inverse_std)}, z_rows);
-  function(Function::kMul, {z, dy}, z);
+  parts.Compute(Function::kSub, {x, groups.PerRow(mean)}, z_rows);
+  parts.Compute(Function::kMul, {z_rows, groups.PerRow(inverse_std)}, z_rows);
+  parts.Compute(Function::kMul, {z, dy}, z);
   const auto emit_sum = [&](const Argument& of, const Argument& to) {
     parts.EmitFunction(
         KernelKind::kReduce, Function::kSum, {of}, With(to, Reshape(to.view, {1, groups.c, 1})));
@@ -260,8 +250,8 @@ Composition AttentionForward(const KernelCall& call) {
     return With(maxima, Reshape(maxima.view, shape));
   };
   const Argument max_s = emit_maxima(scores.s), max_p = emit_maxima(scores.p);
-  parts.EmitFunction(KernelKind::kElementwise, Function::kLog, {max_p}, max_p);
-  parts.EmitFunction(KernelKind::kElementwise, Function::kSub, {max_s, max_p}, call.outputs[1]);
+  parts.Compute(Function::kLog, {max_p}, max_p);
+  parts.Compute(Function::kSub, {max_s, max_p}, call.outputs[1]);
   return parts.Take();
 }
 
@@ -279,7 +269,7 @@ Composition AttentionBackward(const KernelCall& call) {
              {internal::AsRows(dp), internal::AsRows(scores.p)},
              {internal::AsRows(ds)});
   parts.EmitProduct(ds, k, dq);
-  parts.EmitFunction(KernelKind::kElementwise, Function::kMul, {dq}, dq, call.params.alpha);
+  parts.Compute(Function::kMul, {dq}, dq, call.params.alpha);
   parts.EmitProduct(TransposedMatrices(ds), scores.q, dk);
   return parts.Take();
 }

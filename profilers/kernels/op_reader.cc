@@ -89,9 +89,7 @@ void OpReader::EmitElementwise(Function function,
                                std::vector<Argument> inputs,
                                Argument output,
                                double alpha) {
-  KernelParams params;
-  params.function = function;
-  params.alpha = alpha;
+  const KernelParams params{.function = function, .alpha = alpha};
   for (Argument& input : inputs) input.view = Broadcast(input.view, output.view.shape);
   Emit(KernelKind::kElementwise, std::move(inputs), {std::move(output)}, params);
 }
@@ -104,14 +102,12 @@ void OpReader::EmitReduce(Function function,
   std::vector<int64_t> kept = input.view.shape;
   for (const int64_t axis : axes) kept[Axis(axis, rank)] = 1;
   // The output has the same elements in the same order with or without the reduced axes.
-  KernelParams params;
-  params.function = function;
+  const KernelParams params{.function = function};
   Emit(KernelKind::kReduce, {input}, {With(output, Reshape(output.view, kept))}, params);
 }
 
 void OpReader::EmitFill(double value) {
-  KernelParams params;
-  params.alpha = value;
+  const KernelParams params{.alpha = value};
   Emit(KernelKind::kFill, {}, {Out(0)}, params);
 }
 

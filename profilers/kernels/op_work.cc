@@ -74,8 +74,7 @@ Argument Bytes(const Graph& graph, const Op& op, bool is_output, int index, cons
 }
 
 OpWork ProxyWork(const Graph& graph, const Op& op, const OwnLayouts& own) {
-  KernelCall call;
-  call.kind = KernelKind::kProxy;
+  KernelCall call{.kind = KernelKind::kProxy};
   call.params.alpha = op.flops;
   for (int i = 0; i < static_cast<int>(op.inputs.size()); ++i) {
     call.inputs.push_back(Bytes(graph, op, false, i, own));

@@ -13,9 +13,7 @@ void EmitUpdate(OpReader& r, KernelKind kind, int num_state, KernelParams params
 }
 
 KernelParams WithDecay(const OpReader& r) {
-  KernelParams params;
-  params.weight_decay = r.attributes().Number("weight_decay", 0);
-  return params;
+  return {.weight_decay = r.attributes().Number("weight_decay", 0)};
 }
 
 template <bool kDecoupled>
@@ -56,8 +54,7 @@ void EmitApply(OpReader& r,
 // (w, m, v, beta1 power, beta2 power, rate, beta1, beta2, epsilon, gradient)
 void ApplyAdam(OpReader& r) {
   Require(!r.attributes().Bool("use_nesterov", false), "Nesterov's momentum");
-  KernelParams params;
-  params.epsilon = 1e-8;
+  const KernelParams params{.epsilon = 1e-8};
   EmitApply(r, KernelKind::kAdam, {r.In(0), r.In(9), r.In(1), r.In(2)}, {1, 2}, params);
 }
 
@@ -69,17 +66,13 @@ void ApplyGradientDescent(OpReader& r) {
 // (w, velocity, rate, gradient, momentum)
 void ApplyMomentum(OpReader& r) {
   Require(!r.attributes().Bool("use_nesterov", false), "Nesterov's momentum");
-  KernelParams params;
-  params.momentum = 0.9;
+  const KernelParams params{.momentum = 0.9};
   EmitApply(r, KernelKind::kMomentum, {r.In(0), r.In(3), r.In(1)}, {1}, params);
 }
 
 // (w, mean square, momentum, rate, rho, momentum, epsilon, gradient)
 void ApplyRmsProp(OpReader& r) {
-  KernelParams params;
-  params.beta2 = 0.9;
-  params.momentum = 0.9;
-  params.epsilon = 1;
+  const KernelParams params{.epsilon = 1, .momentum = 0.9, .beta2 = 0.9};
   EmitApply(r, KernelKind::kRmsProp, {r.In(0), r.In(1), r.In(2), r.In(7)}, {1, 2}, params);
 }
 

@@ -162,9 +162,7 @@ void ConvBackwardFilter(OpReader& r) {
 }
 
 KernelParams PoolParams(const OpReader& r, const Argument& image) {
-  KernelParams params;
-  params.window = MakeWindow(r, image, Spatial(r, "ksize"));
-  return params;
+  return {.window = MakeWindow(r, image, Spatial(r, "ksize"))};
 }
 
 // MaxPool(x), AvgPool(x)
@@ -191,10 +189,7 @@ void AvgPoolGrad(OpReader& r) {
 
 KernelParams NormParams(const OpReader& r) {
   Require(r.attributes().Bool("is_training", true), "batch norm in inference");
-  KernelParams params;
-  params.epsilon = r.attributes().Number("epsilon", 1e-4);
-  params.saves_inverse_std = true;
-  return params;
+  return {.epsilon = r.attributes().Number("epsilon", 1e-4), .saves_inverse_std = true};
 }
 
 // FusedBatchNormV3(x, scale, offset, mean, variance)
@@ -439,9 +434,7 @@ void Gather(OpReader& r) {
 // UnsortedSegmentSum(rows, indices, number)
 void SegmentSum(OpReader& r) {
   const Argument indices = r.In(1);
-  KernelParams params;
-  params.alpha = 1;
-  params.zero_output = true;
+  const KernelParams params{.alpha = 1, .zero_output = true};
   r.Emit(KernelKind::kScatterAdd,
          {RowsFor(r.In(0), indices), AsVector(indices)},
          {Table(r.Out(0))},
@@ -453,8 +446,7 @@ template <int kSign>
 void Scatter(OpReader& r) {
   const Argument indices = r.In(1), table = r.Out(0);
   if (!r.IsInPlace(0, 0)) r.Emit(KernelKind::kCopy, {r.In(0)}, {table});
-  KernelParams params;
-  params.alpha = kSign;
+  const KernelParams params{.alpha = kSign};
   r.Emit(KernelKind::kScatterAdd,
          {RowsFor(r.In(2), indices), AsVector(indices)},
          {Table(table)},

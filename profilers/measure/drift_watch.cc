@@ -20,11 +20,9 @@ constexpr std::int64_t kSize = 256;
 
 OpWork ReferenceProduct() {
   const TensorView matrix = ContiguousView(DType::kF32, {1, kSize, kSize});
-  KernelCall call;
-  call.kind = KernelKind::kMatmul;
-  call.inputs = {{false, 0, matrix}, {false, 1, matrix}};
-  call.outputs = {{true, 0, matrix}};
-  return {.calls = {std::move(call)}};
+  return {.calls = {{.kind = KernelKind::kMatmul,
+                     .inputs = {{false, 0, matrix}, {false, 1, matrix}},
+                     .outputs = {{true, 0, matrix}}}}};
 }
 
 std::string Describe(const ClockReading& clock) {

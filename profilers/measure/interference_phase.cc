@@ -37,11 +37,12 @@ constexpr size_t kMostClasses = 4;
 
 LoneOp CopyOf(int device, std::int64_t bytes) {
   const TensorView view = ContiguousView(DType::kF32, {bytes / 4});
-  KernelCall call;
-  call.kind = KernelKind::kCopy;
-  call.inputs = {{false, 0, view}};
-  call.outputs = {{true, 0, view}};
-  return {device, {.calls = {std::move(call)}}, {bytes}, {bytes}};
+  return {device,
+          {.calls = {{.kind = KernelKind::kCopy,
+                      .inputs = {{false, 0, view}},
+                      .outputs = {{true, 0, view}}}}},
+          {bytes},
+          {bytes}};
 }
 
 // The time while another op runs, relative to the time alone.
