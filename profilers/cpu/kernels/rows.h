@@ -73,14 +73,14 @@ std::unique_ptr<ViewKernel> MakeRows(const KernelCall& call, int threads, RowFun
 
 /// f(a) of f32.
 template <typename F>
-std::unique_ptr<ViewKernel> MakeUnaryF32(const KernelCall& call, int threads, F) {
-  return MakeRows(call, threads, &UnaryRow<float, float, F>);
+constexpr RowFunction UnaryF32(F) {
+  return &UnaryRow<float, float, F>;
 }
 
 /// f(a, b, alpha) of f32; alpha replaces a missing b.
 template <typename F>
-std::unique_ptr<ViewKernel> MakeBinaryF32(const KernelCall& call, int threads, F) {
-  return MakeRows(call, threads, &BinaryRow<float, float, float, F>);
+constexpr RowFunction BinaryF32(F) {
+  return &BinaryRow<float, float, float, F>;
 }
 
 }  // namespace emplace::cpu
