@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -15,76 +16,57 @@
 namespace emplace {
 namespace {
 
-// Returns the function that makes kernels of a kind; nullptr if the kind is composed of others.
-cpu::Factory* FactoryOf(KernelKind kind) {
-  switch (kind) {
-    case KernelKind::kMatmul:
-      return &cpu::MakeMatmul;
-    case KernelKind::kConvForward:
-    case KernelKind::kConvBackwardData:
-    case KernelKind::kConvBackwardFilter:
-      return &cpu::MakeConvolution;
-    case KernelKind::kMaxPoolForward:
-    case KernelKind::kMaxPoolBackward:
-    case KernelKind::kMaxPoolBackwardIndices:
-    case KernelKind::kAvgPoolForward:
-    case KernelKind::kAvgPoolBackward:
-      return &cpu::MakePooling;
-    case KernelKind::kBatchNormForward:
-    case KernelKind::kBatchNormBackward:
-      return &cpu::MakeBatchNorm;
-    case KernelKind::kLayerNormForward:
-    case KernelKind::kLayerNormBackward:
-      return &cpu::MakeLayerNorm;
-    case KernelKind::kSoftmax:
-    case KernelKind::kLogSoftmax:
-    case KernelKind::kSoftmaxBackward:
-    case KernelKind::kLogSoftmaxBackward:
-      return &cpu::MakeSoftmax;
-    case KernelKind::kSparseCrossEntropy:
-      return &cpu::MakeSparseCrossEntropy;
-    case KernelKind::kNllLossForward:
-    case KernelKind::kNllLossBackward:
-      return &cpu::MakeNllLoss;
-    case KernelKind::kElementwise:
-      return &cpu::MakeElementwise;
-    case KernelKind::kSelect:
-      return &cpu::MakeSelect;
-    case KernelKind::kGroupNormForward:
-    case KernelKind::kGroupNormBackward:
-    case KernelKind::kGatherPlaces:
-    case KernelKind::kAttentionForward:
-    case KernelKind::kAttentionBackward:
-      break;  // composed
-    case KernelKind::kDropoutForward:
-    case KernelKind::kDropoutBackward:
-      return &cpu::MakeDropout;
-    case KernelKind::kRandomUniform:
-      return &cpu::MakeRandomUniform;
-    case KernelKind::kFill:
-      return &cpu::MakeFill;
-    case KernelKind::kRange:
-      return &cpu::MakeRange;
-    case KernelKind::kReduce:
-      return &cpu::MakeReduce;
-    case KernelKind::kCumulativeSum:
-      return &cpu::MakeCumulativeSum;
-    case KernelKind::kGather:
-      return &cpu::MakeGather;
-    case KernelKind::kScatterAdd:
-      return &cpu::MakeScatterAdd;
-    case KernelKind::kCopy:
-      return &cpu::MakeCopy;
-    case KernelKind::kMomentum:
-    case KernelKind::kRmsProp:
-    case KernelKind::kAdam:
-    case KernelKind::kGradientDescent:
-      return &cpu::MakeOptimizer;
-    case KernelKind::kProxy:
-      return &cpu::MakeProxy;
+// The functions that make kernels of a kind.
+constexpr std::pair<KernelKind, cpu::Factory*> kFactories[] = {
+    {KernelKind::kMatmul, &cpu::MakeMatmul},
+    {KernelKind::kConvForward, &cpu::MakeConvolution},
+    {KernelKind::kConvBackwardData, &cpu::MakeConvolution},
+    {KernelKind::kConvBackwardFilter, &cpu::MakeConvolution},
+    {KernelKind::kMaxPoolForward, &cpu::MakePooling},
+    {KernelKind::kMaxPoolBackward, &cpu::MakePooling},
+    {KernelKind::kMaxPoolBackwardIndices, &cpu::MakePooling},
+    {KernelKind::kAvgPoolForward, &cpu::MakePooling},
+    {KernelKind::kAvgPoolBackward, &cpu::MakePooling},
+    {KernelKind::kBatchNormForward, &cpu::MakeBatchNorm},
+    {KernelKind::kBatchNormBackward, &cpu::MakeBatchNorm},
+    {KernelKind::kLayerNormForward, &cpu::MakeLayerNorm},
+    {KernelKind::kLayerNormBackward, &cpu::MakeLayerNorm},
+    {KernelKind::kSoftmax, &cpu::MakeSoftmax},
+    {KernelKind::kLogSoftmax, &cpu::MakeSoftmax},
+    {KernelKind::kSoftmaxBackward, &cpu::MakeSoftmax},
+    {KernelKind::kLogSoftmaxBackward, &cpu::MakeSoftmax},
+    {KernelKind::kSparseCrossEntropy, &cpu::MakeSparseCrossEntropy},
+    {KernelKind::kNllLossForward, &cpu::MakeNllLoss},
+    {KernelKind::kNllLossBackward, &cpu::MakeNllLoss},
+    {KernelKind::kElementwise, &cpu::MakeElementwise},
+    {KernelKind::kSelect, &cpu::MakeSelect},
+    {KernelKind::kDropoutForward, &cpu::MakeDropout},
+    {KernelKind::kDropoutBackward, &cpu::MakeDropout},
+    {KernelKind::kRandomUniform, &cpu::MakeRandomUniform},
+    {KernelKind::kFill, &cpu::MakeFill},
+    {KernelKind::kRange, &cpu::MakeRange},
+    {KernelKind::kReduce, &cpu::MakeReduce},
+    {KernelKind::kCumulativeSum, &cpu::MakeCumulativeSum},
+    {KernelKind::kGather, &cpu::MakeGather},
+    {KernelKind::kScatterAdd, &cpu::MakeScatterAdd},
+    {KernelKind::kCopy, &cpu::MakeCopy},
+    {KernelKind::kMomentum, &cpu::MakeOptimizer},
+    {KernelKind::kRmsProp, &cpu::MakeOptimizer},
+    {KernelKind::kAdam, &cpu::MakeOptimizer},
+    {KernelKind::kGradientDescent, &cpu::MakeOptimizer},
+    {KernelKind::kProxy, &cpu::MakeProxy},
+};
+
+// Returns nullptr if the kind is composed of others.
+constexpr cpu::Factory* FactoryOf(KernelKind kind) {
+  for (const auto& [known, factory] : kFactories) {
+    if (known == kind) return factory;
   }
   return nullptr;
 }
+static_assert(std::ranges::all_of(kKernelTable, [](const KernelDescription& kernel) {
+  return (FactoryOf(kernel.kind) == nullptr) == (kernel.compose != nullptr);
+}));
 
 // Sets the number of OpenMP threads. oneDNN divides work by the number of threads at the creation
 // of a primitive.

@@ -458,75 +458,52 @@ Kernel PrepareProxy(const KernelCall& call) {
   });
 }
 
+constexpr std::pair<KernelKind, Kernel (*)(const KernelCall& call)> kOwnKernels[] = {
+    {KernelKind::kMaxPoolForward, &PreparePool},
+    {KernelKind::kMaxPoolBackward, &PreparePool},
+    {KernelKind::kMaxPoolBackwardIndices, &PreparePool},
+    {KernelKind::kAvgPoolForward, &PreparePool},
+    {KernelKind::kAvgPoolBackward, &PreparePool},
+    {KernelKind::kBatchNormForward, &PrepareBatchNormForward},
+    {KernelKind::kBatchNormBackward, &PrepareBatchNormBackward},
+    {KernelKind::kLayerNormForward, &PrepareLayerNormForward},
+    {KernelKind::kLayerNormBackward, &PrepareLayerNormBackward},
+    {KernelKind::kSoftmax, &PrepareSoftmax},
+    {KernelKind::kLogSoftmax, &PrepareSoftmax},
+    {KernelKind::kSoftmaxBackward, &PrepareSoftmax},
+    {KernelKind::kLogSoftmaxBackward, &PrepareSoftmax},
+    {KernelKind::kSparseCrossEntropy, &PrepareLoss},
+    {KernelKind::kNllLossForward, &PrepareLoss},
+    {KernelKind::kNllLossBackward, &PrepareLoss},
+    {KernelKind::kElementwise, &PrepareElementwise},
+    {KernelKind::kSelect, &PrepareSelect},
+    {KernelKind::kDropoutForward, &PrepareDropout},
+    {KernelKind::kDropoutBackward, &PrepareDropout},
+    {KernelKind::kRandomUniform, &PrepareRandomUniform},
+    {KernelKind::kFill, &PrepareFill},
+    {KernelKind::kRange, &PrepareRange},
+    {KernelKind::kCumulativeSum, &PrepareCumulativeSum},
+    {KernelKind::kReduce, &PrepareReduce},
+    {KernelKind::kGather, &PrepareGather},
+    {KernelKind::kScatterAdd, &PrepareScatterAdd},
+    {KernelKind::kCopy, &PrepareCopy},
+    {KernelKind::kMomentum, &PrepareOptimizer},
+    {KernelKind::kRmsProp, &PrepareOptimizer},
+    {KernelKind::kAdam, &PrepareOptimizer},
+    {KernelKind::kGradientDescent, &PrepareOptimizer},
+    {KernelKind::kProxy, &PrepareProxy},
+};
+
 Kernel Prepare(const KernelCall& call) {
-  switch (call.kind) {
-    case KernelKind::kMatmul:
-    case KernelKind::kConvForward:
-    case KernelKind::kConvBackwardData:
-    case KernelKind::kConvBackwardFilter:
-      break;
-    case KernelKind::kGroupNormForward:
-    case KernelKind::kGroupNormBackward:
-    case KernelKind::kGatherPlaces:
-    case KernelKind::kAttentionForward:
-    case KernelKind::kAttentionBackward:
-      break;  // not here
-    case KernelKind::kMaxPoolForward:
-    case KernelKind::kMaxPoolBackward:
-    case KernelKind::kMaxPoolBackwardIndices:
-    case KernelKind::kAvgPoolForward:
-    case KernelKind::kAvgPoolBackward:
-      return PreparePool(call);
-    case KernelKind::kBatchNormForward:
-      return PrepareBatchNormForward(call);
-    case KernelKind::kBatchNormBackward:
-      return PrepareBatchNormBackward(call);
-    case KernelKind::kLayerNormForward:
-      return PrepareLayerNormForward(call);
-    case KernelKind::kLayerNormBackward:
-      return PrepareLayerNormBackward(call);
-    case KernelKind::kSoftmax:
-    case KernelKind::kLogSoftmax:
-    case KernelKind::kSoftmaxBackward:
-    case KernelKind::kLogSoftmaxBackward:
-      return PrepareSoftmax(call);
-    case KernelKind::kSparseCrossEntropy:
-    case KernelKind::kNllLossForward:
-    case KernelKind::kNllLossBackward:
-      return PrepareLoss(call);
-    case KernelKind::kElementwise:
-      return PrepareElementwise(call);
-    case KernelKind::kSelect:
-      return PrepareSelect(call);
-    case KernelKind::kDropoutForward:
-    case KernelKind::kDropoutBackward:
-      return PrepareDropout(call);
-    case KernelKind::kRandomUniform:
-      return PrepareRandomUniform(call);
-    case KernelKind::kFill:
-      return PrepareFill(call);
-    case KernelKind::kRange:
-      return PrepareRange(call);
-    case KernelKind::kCumulativeSum:
-      return PrepareCumulativeSum(call);
-    case KernelKind::kReduce:
-      return PrepareReduce(call);
-    case KernelKind::kGather:
-      return PrepareGather(call);
-    case KernelKind::kScatterAdd:
-      return PrepareScatterAdd(call);
-    case KernelKind::kCopy:
-      return PrepareCopy(call);
-    case KernelKind::kMomentum:
-    case KernelKind::kRmsProp:
-    case KernelKind::kAdam:
-    case KernelKind::kGradientDescent:
-      return PrepareOptimizer(call);
-    case KernelKind::kProxy:
-      return PrepareProxy(call);
+  for (const auto& [kind, prepare] : kOwnKernels) {
+    if (kind == call.kind) return prepare(call);
   }
   EMPLACE_CHECK(false, "no own kernel for " + Describe(call));
 }
+
+// All kinds but matmul, the three convolutions and the composed kernels.
+static_assert(std::size(kOwnKernels) + 4 ==
+              std::ranges::count(kKernelTable, nullptr, &KernelDescription::compose));
 
 }  // namespace
 
