@@ -1,5 +1,7 @@
 #include "framework/cost/cost_table_records.h"
 
+#include <nlohmann/json.hpp>
+
 #include "framework/base/error.h"
 #include "framework/config/units.h"
 
@@ -31,6 +33,10 @@ int JsonFigure(const Json& value) {
   const std::optional<int> figure = ParseInterference(JsonAmount(value));
   if (figure) return *figure;
   throw InputError(fmt::format("got {}; expected a number from 0 to 16", ClippedJson(value)));
+}
+
+void RequireKey(const std::string& key, std::span<const std::string> choices) {
+  JsonChoice(Json(key), "key", choices);
 }
 
 }  // namespace emplace::internal

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
 #include "framework/base/json_record.h"
@@ -38,6 +37,7 @@ OpClass JsonOpClass(const Json& value);  ///< the name of a class, including "vi
 DeviceClass JsonDeviceClass(const Json& value);
 Bandwidth JsonRate(const Json& value);  ///< "7.6GB/s"
 int JsonFigure(const Json& value);      ///< ParseInterference()
+void RequireKey(const std::string& key, std::span<const std::string> choices);
 
 /// Returns the JSON text of a single value, the reverse of the readers. @pre numbers are finite
 template <class T>
@@ -149,7 +149,7 @@ class FieldReader {
            Presence) {
     record_.Inner(key, [&](const JsonRecord& entries) {
       entries.EachKey([&](const std::string& name) {
-        JsonChoice(Json(name), "key", choices);
+        RequireKey(name, choices);
         ReadEntry(entries, name, map[name]);
       });
     });
