@@ -1,5 +1,9 @@
 // exp, log, tanh and similar functions of f32 data, by oneDNN's vector mathematics.
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "profilers/cpu/kernels/loops.h"
 #include "profilers/cpu/kernels/onednn_program.h"
 
@@ -10,32 +14,20 @@ namespace {
 constexpr float kScale = 1;
 
 // oneDNN's vector mathematics on one dense run.
-dnnl::algorithm OnednnAlgorithm(Function function) {
-  switch (function) {
-    case Function::kExp:
-      return dnnl::algorithm::eltwise_exp;
-    case Function::kLog:
-      return dnnl::algorithm::eltwise_log;
-    case Function::kSigmoid:
-      return dnnl::algorithm::eltwise_logistic;
-    case Function::kTanh:
-      return dnnl::algorithm::eltwise_tanh;
-    case Function::kGelu:
-    case Function::kGeluGrad:
-      return dnnl::algorithm::eltwise_gelu_erf;
-    case Function::kGeluTanh:
-    case Function::kGeluTanhGrad:
-      return dnnl::algorithm::eltwise_gelu_tanh;
-    case Function::kSilu:
-    case Function::kSiluGrad:
-      return dnnl::algorithm::eltwise_swish;
-    case Function::kSoftplus:
-    case Function::kSoftplusGrad:
-      return dnnl::algorithm::eltwise_soft_relu;
-    default:
-      return dnnl::algorithm::undef;
-  }
-}
+constexpr std::pair<Function, dnnl::algorithm> kAlgorithms[] = {
+    {Function::kExp, dnnl::algorithm::eltwise_exp},
+    {Function::kLog, dnnl::algorithm::eltwise_log},
+    {Function::kSigmoid, dnnl::algorithm::eltwise_logistic},
+    {Function::kTanh, dnnl::algorithm::eltwise_tanh},
+    {Function::kGelu, dnnl::algorithm::eltwise_gelu_erf},
+    {Function::kGeluGrad, dnnl::algorithm::eltwise_gelu_erf},
+    {Function::kGeluTanh, dnnl::algorithm::eltwise_gelu_tanh},
+    {Function::kGeluTanhGrad, dnnl::algorithm::eltwise_gelu_tanh},
+    {Function::kSilu, dnnl::algorithm::eltwise_swish},
+    {Function::kSiluGrad, dnnl::algorithm::eltwise_swish},
+    {Function::kSoftplus, dnnl::algorithm::eltwise_soft_relu},
+    {Function::kSoftplusGrad, dnnl::algorithm::eltwise_soft_relu},
+};
 
 std::unique_ptr<ViewKernel> MakeOnednnForward(dnnl::algorithm algorithm, std::int64_t n) {
   const dnnl::memory::desc line({n}, kOnednnF32, dnnl::memory::format_tag::x);
@@ -65,8 +57,9 @@ std::unique_ptr<ViewKernel> MakeOnednnBackward(dnnl::algorithm algorithm, std::i
 }  // namespace
 
 std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads) {
-  const dnnl::algorithm algorithm = OnednnAlgorithm(call.params.function);
-  if (algorithm == dnnl::algorithm::undef)
+  const auto known = std::ranges::find(
+      kAlgorithms, call.params.function, &std::pair<Function, dnnl::algorithm>::first);
+  if (known == std::end(kAlgorithms))
     Refuse(call, "no code for \"" + std::string(ToString(call.params.function)) + "\"");
   const bool is_grad = call.inputs.size() == 2;  // dy, x
   const std::int64_t n = call.outputs[0].view.num_elements();
@@ -75,7 +68,7 @@ std::unique_ptr<ViewKernel> MakeMathematics(const KernelCall& call, int threads)
   for (const Argument& input : call.inputs) views.push_back(&input.view);
   if (!MergeLoops(views).is_one_run())
     return PackUnless(&IsContiguous, &MakeMathematics, call, threads);
-  return is_grad ? MakeOnednnBackward(algorithm, n) : MakeOnednnForward(algorithm, n);
+  return is_grad ? MakeOnednnBackward(known->second, n) : MakeOnednnForward(known->second, n);
 }
 
 }  // namespace emplace::cpu
