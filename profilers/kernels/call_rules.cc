@@ -48,16 +48,6 @@ std::string Pooling(const KernelCall& call, const Shape& image, const Shape& win
   return WindowRule(call.params.window, image, windows, true);
 }
 
-std::string ConvolutionOf(const KernelCall& call, const Shape& x, const Shape& w, const Shape& y) {
-  const int64_t groups = call.params.groups;
-  std::string error = WindowRule(call.params.window, x, y, false);
-  if (!error.empty()) return error;
-  return groups > 0 && x[1] == w[1] * groups && w[0] % groups == 0 &&
-                 call.params.window.size == Shape({w[2], w[3]})
-             ? ""
-             : "a filter that does not fit the channels";
-}
-
 }  // namespace
 
 std::string BiasIsRow(const KernelCall& call) {
@@ -67,15 +57,15 @@ std::string BiasIsRow(const KernelCall& call) {
 }
 
 std::string Convolution(const KernelCall& call) {
-  return ConvolutionOf(call, In(call, 0), In(call, 1), Out(call, 0));
-}
-
-std::string ConvolutionData(const KernelCall& call) {
-  return ConvolutionOf(call, Out(call, 0), In(call, 1), In(call, 0));
-}
-
-std::string ConvolutionFilter(const KernelCall& call) {
-  return ConvolutionOf(call, In(call, 0), Out(call, 0), In(call, 1));
+  const ConvolutionRoles roles = RolesOf(call);
+  const Shape &x = roles.x.view.shape, &w = roles.w.view.shape, &y = roles.y.view.shape;
+  const int64_t groups = call.params.groups;
+  std::string error = WindowRule(call.params.window, x, y, false);
+  if (!error.empty()) return error;
+  return groups > 0 && x[1] == w[1] * groups && w[0] % groups == 0 &&
+                 call.params.window.size == Shape({w[2], w[3]})
+             ? ""
+             : "a filter that does not fit the channels";
 }
 
 std::string PoolForward(const KernelCall& call) {

@@ -139,6 +139,17 @@ std::string_view ToString(Function function) {
   return DescriptionOf(function).name;
 }
 
+ConvolutionRoles RolesOf(const KernelCall& call) {
+  switch (call.kind) {
+    case KernelKind::kConvForward:
+      return {call.inputs[0], call.inputs[1], call.outputs[0]};
+    case KernelKind::kConvBackwardData:
+      return {call.outputs[0], call.inputs[1], call.inputs[0]};
+    default:
+      return {call.inputs[0], call.outputs[0], call.inputs[1]};
+  }
+}
+
 std::string CallKey(const KernelCall& call) {
   KeyWriter key;
   key.Write(call);

@@ -207,6 +207,13 @@ struct KernelCall {
   bool is_proxy() const { return kind == KernelKind::kProxy; }
 };
 
+/// The arguments of one of the three convolutions: inputs, outputs, or gradients of them.
+struct ConvolutionRoles {
+  const Argument &x, &w, &y;  ///< in the call
+};
+/// @param call  well formed; outlives the result
+ConvolutionRoles RolesOf(const KernelCall& call);
+
 /// Returns a text that is equal for equal calls and different for different ones. It includes every
 /// field of the call (call_fields.h). Backends prepare one kernel per key and use it for every op
 /// with such a call.

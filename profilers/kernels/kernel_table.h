@@ -33,9 +33,9 @@ namespace emplace {
 using CallRule = std::string(const KernelCall& call);
 /// Rules of single kernels, in call_rules.cc.
 namespace call_rules {
-CallRule BiasIsRow, Convolution, ConvolutionData, ConvolutionFilter, PoolForward, PoolBackward,
-    MaxPoolBackward, RunningStatistics, GroupNorm, GroupNormGradient, Elementwise,
-    DropoutProbability, Reduction, RangeOfNumbers, SumOfNumbers, Pairs;
+CallRule BiasIsRow, Convolution, PoolForward, PoolBackward, MaxPoolBackward, RunningStatistics,
+    GroupNorm, GroupNormGradient, Elementwise, DropoutProbability, Reduction, RangeOfNumbers,
+    SumOfNumbers, Pairs;
 }  // namespace call_rules
 
 /// The calls of other kernels that make up a composed kernel, and the memory between them.
@@ -75,9 +75,9 @@ inline constexpr KernelDescription kKernelTable[] = {
     {KernelKind::kConvForward, "conv_forward", "x[nchw] w[kgrs] bias?[k]", "y[nkpq]",
      "window groups", "nkpqgrs", call_rules::Convolution},
     {KernelKind::kConvBackwardData, "conv_backward_data", "dy[nkpq] w[kgrs]", "dx[nchw]",
-     "window groups", "nkpqgrs", call_rules::ConvolutionData},
+     "window groups", "nkpqgrs", call_rules::Convolution},
     {KernelKind::kConvBackwardFilter, "conv_backward_filter", "x[nchw] dy[nkpq]", "dw[kgrs]",
-     "window groups", "nkpqgrs", call_rules::ConvolutionFilter},
+     "window groups", "nkpqgrs", call_rules::Convolution},
     // Pooling over windows of x, dilation 1; every window contains at least one element of x. An
     // index is h * W + w of the maximum in its plane of H x W elements. Among equal maxima it is
     // the first in row-major order, and the gradient goes there. The average is over the window's

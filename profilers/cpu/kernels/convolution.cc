@@ -41,10 +41,9 @@ struct Problem {
   std::vector<std::int64_t> stride, dilation, pad_begin, pad_end;
 };
 
-Problem ProblemOf(const KernelCall& call,
-                  const TensorView& x,
-                  const TensorView& w,
-                  const TensorView& y) {
+Problem ProblemOf(const KernelCall& call) {
+  const ConvolutionRoles roles = RolesOf(call);
+  const TensorView &x = roles.x.view, &w = roles.w.view, &y = roles.y.view;
   const Window& window = call.params.window;
   const std::int64_t groups = call.params.groups;
   Problem problem;
@@ -108,7 +107,7 @@ typename Gradient::primitive_desc GradientDesc(const Problem& p) {
 }
 
 std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
-  const Problem p = ProblemOf(call, call.inputs[0].view, call.inputs[1].view, call.outputs[0].view);
+  const Problem p = ProblemOf(call);
   std::vector<Operand> inputs{{DNNL_ARG_SRC, p.x, {Place::kInput, 0}},
                               {DNNL_ARG_WEIGHTS, p.w, {Place::kInput, 1}}};
   Desc bias;
@@ -122,7 +121,7 @@ std::unique_ptr<ViewKernel> MakeForward(const KernelCall& call) {
 
 std::unique_ptr<ViewKernel> MakeBackwardData(const KernelCall& call) {
   using Gradient = dnnl::convolution_backward_data;
-  const Problem p = ProblemOf(call, call.outputs[0].view, call.inputs[1].view, call.inputs[0].view);
+  const Problem p = ProblemOf(call);
   return MakeOnednn<Gradient>(
       GradientDesc<Gradient>(p),
       {{DNNL_ARG_DIFF_DST, p.y, {Place::kInput, 0}}, {DNNL_ARG_WEIGHTS, p.w, {Place::kInput, 1}}},
@@ -131,7 +130,7 @@ std::unique_ptr<ViewKernel> MakeBackwardData(const KernelCall& call) {
 
 std::unique_ptr<ViewKernel> MakeBackwardFilter(const KernelCall& call) {
   using Gradient = dnnl::convolution_backward_weights;
-  const Problem p = ProblemOf(call, call.inputs[0].view, call.outputs[0].view, call.inputs[1].view);
+  const Problem p = ProblemOf(call);
   return MakeOnednn<Gradient>(
       GradientDesc<Gradient>(p),
       {{DNNL_ARG_SRC, p.x, {Place::kInput, 0}}, {DNNL_ARG_DIFF_DST, p.y, {Place::kInput, 1}}},

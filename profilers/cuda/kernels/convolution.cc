@@ -74,21 +74,6 @@ Convolution MakeConvolution(const ConvLayout& layout) {
   return convolution;
 }
 
-// The arguments x, w and y of a call, inputs or outputs.
-struct Roles {
-  const Argument &x, &w, &y;
-};
-Roles RolesOf(const KernelCall& call) {
-  switch (call.kind) {
-    case KernelKind::kConvForward:
-      return {call.inputs[0], call.inputs[1], call.outputs[0]};
-    case KernelKind::kConvBackwardData:
-      return {call.outputs[0], call.inputs[1], call.inputs[0]};
-    default:
-      return {call.inputs[0], call.outputs[0], call.inputs[1]};
-  }
-}
-
 // A convolution in one layout, before an algorithm is chosen.
 class ConvolutionKernel final : public CudaKernel {
  public:
@@ -352,7 +337,7 @@ class ConvolutionKernel final : public CudaKernel {
   }
 
   KernelCall call_;
-  Roles roles_;  // into call_
+  ConvolutionRoles roles_;  // into call_
   std::shared_ptr<LibraryHandles> handles_;
   ScratchLayout scratch_, without_workspace_;
   ConvLayout layout_;
@@ -374,7 +359,7 @@ class ConvolutionKernel final : public CudaKernel {
 
 std::unique_ptr<CudaKernel> PrepareConvolution(const KernelCall& call,
                                                std::shared_ptr<LibraryHandles> handles) {
-  const Roles roles = RolesOf(call);
+  const ConvolutionRoles roles = RolesOf(call);
   const bool preferred = PrefersChannelsLast(roles.x.view, roles.y.view);
   std::string refusals;
   for (const bool channels_last : {preferred, !preferred}) {
