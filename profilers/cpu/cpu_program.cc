@@ -6,7 +6,7 @@
 
 #include "framework/base/error.h"
 #include "profilers/cpu/core_queues.h"
-#include "profilers/executor/queue_program.h"
+#include "profilers/executor/command_queue.h"
 
 namespace emplace {
 namespace {

@@ -47,40 +47,6 @@ Kernel Make(const ScratchLayout& scratch, FunctionKernel::Function launch) {
   return std::make_unique<FunctionKernel>(scratch, std::move(launch));
 }
 
-// One launch of a kernel whose arguments are row-major (DenseArguments).
-struct DenseLaunch {
-  const DenseArguments& arguments;
-  const LaunchContext& context;
-  void* scratch;
-  cudaStream_t stream;
-
-  template <class T = float>
-  T* in(int i) const {
-    return arguments.in<T>(context, i);
-  }
-  template <class T = float>
-  T* out(int i) const {
-    return arguments.out<T>(context, i);
-  }
-};
-
-// Makes a kernel that calls launch(DenseLaunch) between the copies of its arguments.
-// @param scratch_bytes  for `launch` itself [B]
-template <class Launch>
-Kernel MakeDense(const KernelCall& call,
-                 Launch launch,
-                 std::int64_t scratch_bytes = 0,
-                 const DenseArguments::Options& options = {}) {
-  ScratchLayout scratch;
-  DenseArguments arguments(call, scratch, options);
-  const std::int64_t own = scratch.Take(scratch_bytes);
-  return Make(scratch, [=](const LaunchContext& context) mutable {
-    arguments.CopyIn(context);
-    launch(DenseLaunch{arguments, context, context.Scratch(own), context.stream});
-    arguments.CopyOut(context);
-  });
-}
-
 std::vector<TensorView> ViewsOf(const std::vector<Argument>& arguments) {
   std::vector<TensorView> views;
   for (const Argument& argument : arguments) views.push_back(argument.view);
@@ -119,40 +85,53 @@ Kernel PrepareElementwise(const KernelCall& call) {
 }
 
 Kernel PrepareSelect(const KernelCall& call) {
-  return Make(
-      {},
-      [call, job = PlanSelect(call.params.alpha, call.outputs[0].view, ViewsOf(call.inputs))](
-          const LaunchContext& context) mutable {
-        job.output = context.Pointer(call.outputs[0]);
-        for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-          job.inputs[i] = context.Pointer(call.inputs[i]);
-        }
-        LaunchElementwise(job, context.stream);
-      });
+  const ElementwiseJob plan =
+      PlanSelect(call.params.alpha, call.outputs[0].view, ViewsOf(call.inputs));
+  return Make({}, [plan, call](const LaunchContext& context) {
+    ElementwiseJob job = plan;
+    job.output = context.Pointer(call.outputs[0]);
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      job.inputs[i] = context.Pointer(call.inputs[i]);
+    }
+    LaunchElementwise(job, context.stream);
+  });
 }
 
 Kernel PrepareDropout(const KernelCall& call) {
   const bool is_forward = call.kind == KernelKind::kDropoutForward;
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
   const std::int64_t count = call.outputs[0].view.num_elements();
   const double alpha = call.params.alpha;
-  return MakeDense(call, [=](const DenseLaunch& l) {
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    const float* x = arguments.in<float>(context, 0);
+    float* y = arguments.out<float>(context, 0);
     if (is_forward) {
-      LaunchDropoutForward(l.in(0), l.out(0), l.out<std::uint8_t>(1), alpha, count, l.stream);
+      LaunchDropoutForward(
+          x, y, arguments.out<std::uint8_t>(context, 1), alpha, count, context.stream);
     } else {
-      LaunchDropoutBackward(l.in(0), l.in<std::uint8_t>(1), l.out(0), alpha, count, l.stream);
+      LaunchDropoutBackward(
+          x, arguments.in<std::uint8_t>(context, 1), y, alpha, count, context.stream);
     }
+    arguments.CopyOut(context);
   });
 }
 
 Kernel PrepareRandomUniform(const KernelCall& call) {
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
   const std::int64_t count = call.outputs[0].view.num_elements();
-  return MakeDense(call,
-                   [=](const DenseLaunch& l) { LaunchRandomUniform(l.out(0), count, l.stream); });
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    LaunchRandomUniform(arguments.out<float>(context, 0), count, context.stream);
+    arguments.CopyOut(context);
+  });
 }
 
 Kernel PrepareFill(const KernelCall& call) {
-  FillJob job = PlanFill(call.params.alpha, call.outputs[0].view);
-  return Make({}, [job, output = call.outputs[0]](const LaunchContext& context) mutable {
+  const FillJob plan = PlanFill(call.params.alpha, call.outputs[0].view);
+  return Make({}, [plan, output = call.outputs[0]](const LaunchContext& context) {
+    FillJob job = plan;
     job.output = context.Pointer(output);
     LaunchFill(job, context.stream);
   });
@@ -160,12 +139,13 @@ Kernel PrepareFill(const KernelCall& call) {
 
 Kernel PrepareRange(const KernelCall& call) {
   const TensorView& y = call.outputs[0].view;
-  RangeJob job{.dtype = y.dtype,
-               .start = call.params.alpha,
-               .step = call.params.step,
-               .count = y.shape[0],
-               .stride = y.strides[0]};
-  return Make({}, [job, output = call.outputs[0]](const LaunchContext& context) mutable {
+  const RangeJob plan{.dtype = y.dtype,
+                      .start = call.params.alpha,
+                      .step = call.params.step,
+                      .count = y.shape[0],
+                      .stride = y.strides[0]};
+  return Make({}, [plan, output = call.outputs[0]](const LaunchContext& context) {
+    RangeJob job = plan;
     job.out = context.Pointer(output);
     LaunchRange(job, context.stream);
   });
@@ -173,22 +153,29 @@ Kernel PrepareRange(const KernelCall& call) {
 
 Kernel PrepareCumulativeSum(const KernelCall& call) {
   const TensorView& x = call.inputs[0].view;
-  CumulativeSumJob job{.x_dtype = x.dtype,
-                       .y_dtype = call.outputs[0].view.dtype,
-                       .rows = x.shape[0],
-                       .width = x.shape[1]};
-  return MakeDense(call, [job](const DenseLaunch& l) mutable {
-    job.x = l.in<void>(0);
-    job.y = l.out<void>(0);
-    LaunchCumulativeSum(job, l.stream);
+  const CumulativeSumJob plan{.x_dtype = x.dtype,
+                              .y_dtype = call.outputs[0].view.dtype,
+                              .rows = x.shape[0],
+                              .width = x.shape[1]};
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    CumulativeSumJob job = plan;
+    job.x = arguments.in<void>(context, 0);
+    job.y = arguments.out<void>(context, 0);
+    LaunchCumulativeSum(job, context.stream);
+    arguments.CopyOut(context);
   });
 }
 
 Kernel PrepareReduce(const KernelCall& call) {
-  ReduceJob job = PlanReduce(call.params.function, call.outputs[0].view, call.inputs[0].view);
+  const ReduceJob plan =
+      PlanReduce(call.params.function, call.outputs[0].view, call.inputs[0].view);
   ScratchLayout scratch;
-  const std::int64_t partial = scratch.Take(job.scratch_bytes());
-  return Make(scratch, [job, partial, call](const LaunchContext& context) mutable {
+  const std::int64_t partial = scratch.Take(plan.scratch_bytes());
+  return Make(scratch, [plan, partial, call](const LaunchContext& context) {
+    ReduceJob job = plan;
     job.output = context.Pointer(call.outputs[0]);
     job.input = context.Pointer(call.inputs[0]);
     job.partial = context.Scratch(partial);
@@ -222,12 +209,19 @@ Kernel PrepareSoftmax(const KernelCall& call) {
   const bool is_log =
       call.kind == KernelKind::kLogSoftmax || call.kind == KernelKind::kLogSoftmaxBackward;
   const RowsShape shape = RowsOf(call.outputs[0]);
-  return MakeDense(call, [=](const DenseLaunch& l) {
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    const float* first = arguments.in<float>(context, 0);
+    float* out = arguments.out<float>(context, 0);
     if (is_backward) {
-      LaunchSoftmaxBackward(l.in(0), l.in(1), l.out(0), is_log, shape, l.stream);
+      LaunchSoftmaxBackward(
+          first, arguments.in<float>(context, 1), out, is_log, shape, context.stream);
     } else {
-      LaunchSoftmax(l.in(0), l.out(0), is_log, shape, l.stream);
+      LaunchSoftmax(first, out, is_log, shape, context.stream);
     }
+    arguments.CopyOut(context);
   });
 }
 
@@ -236,101 +230,133 @@ Kernel PrepareLoss(const KernelCall& call) {
   const bool is_backward = kind == KernelKind::kNllLossBackward;
   const RowsShape shape = RowsOf(is_backward ? call.outputs[0] : call.inputs[0]);
   const DType labels = call.inputs[1].view.dtype;
-  return MakeDense(call, [=](const DenseLaunch& l) {
-    const float* first = l.in(0);
-    const void* label = l.in<void>(1);
-    float* out = l.out(0);
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    const float* first = arguments.in<float>(context, 0);
+    const void* label = arguments.in<void>(context, 1);
+    float* out = arguments.out<float>(context, 0);
     if (is_backward) {
-      LaunchNllLossBackward(first, label, labels, l.in(2), out, shape, l.stream);
-    } else if (kind == KernelKind::kSparseCrossEntropy) {
-      LaunchSparseCrossEntropy(first, label, labels, out, l.out(1), shape, l.stream);
+      LaunchNllLossBackward(
+          first, label, labels, arguments.in<float>(context, 2), out, shape, context.stream);
     } else {
-      LaunchNllLossForward(first, label, labels, out, l.out(1), shape, l.stream);
+      float* second = arguments.out<float>(context, 1);
+      if (kind == KernelKind::kSparseCrossEntropy) {
+        LaunchSparseCrossEntropy(first, label, labels, out, second, shape, context.stream);
+      } else {
+        LaunchNllLossForward(first, label, labels, out, second, shape, context.stream);
+      }
     }
+    arguments.CopyOut(context);
   });
 }
 
 Kernel PrepareLayerNormForward(const KernelCall& call) {
   const RowsShape shape = RowsOf(call.inputs[0]);
-  LayerNormForward job{
-      .rows = shape.rows, .width = shape.width, .epsilon = static_cast<float>(call.params.epsilon)};
-  return MakeDense(call, [job](const DenseLaunch& l) mutable {
-    job.x = l.in(0);
-    job.scale = l.in(1);
-    job.offset = l.in(2);
-    job.y = l.out(0);
-    job.mean = l.out(1);
-    job.inverse_std = l.out(2);
-    LaunchLayerNormForward(job, l.stream);
+  LayerNormForward plan;
+  plan.rows = shape.rows;
+  plan.width = shape.width;
+  plan.epsilon = static_cast<float>(call.params.epsilon);
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    LayerNormForward job = plan;
+    job.x = arguments.in<float>(context, 0);
+    job.scale = arguments.in<float>(context, 1);
+    job.offset = arguments.in<float>(context, 2);
+    job.y = arguments.out<float>(context, 0);
+    job.mean = arguments.out<float>(context, 1);
+    job.inverse_std = arguments.out<float>(context, 2);
+    LaunchLayerNormForward(job, context.stream);
+    arguments.CopyOut(context);
   });
 }
 
 Kernel PrepareLayerNormBackward(const KernelCall& call) {
   const RowsShape shape = RowsOf(call.inputs[0]);
-  const auto launch = [job = LayerNormBackward{.rows = shape.rows, .width = shape.width}](
-                          const DenseLaunch& l) mutable {
-    job.dy = l.in(0);
-    job.x = l.in(1);
-    job.mean = l.in(2);
-    job.inverse_std = l.in(3);
-    job.scale = l.in(4);
-    job.dx = l.out(0);
-    job.dscale = l.out(1);
-    job.doffset = l.out(2);
-    job.scratch = l.scratch;
-    LaunchLayerNormBackward(job, l.stream);
-  };
-  return MakeDense(call, launch, LayerNormScratchBytes(shape.rows, shape.width));
+  LayerNormBackward plan;
+  plan.rows = shape.rows;
+  plan.width = shape.width;
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  const std::int64_t sums = scratch.Take(LayerNormScratchBytes(shape.rows, shape.width));
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    LayerNormBackward job = plan;
+    job.dy = arguments.in<float>(context, 0);
+    job.x = arguments.in<float>(context, 1);
+    job.mean = arguments.in<float>(context, 2);
+    job.inverse_std = arguments.in<float>(context, 3);
+    job.scale = arguments.in<float>(context, 4);
+    job.dx = arguments.out<float>(context, 0);
+    job.dscale = arguments.out<float>(context, 1);
+    job.doffset = arguments.out<float>(context, 2);
+    job.scratch = context.Scratch(sums);
+    LaunchLayerNormBackward(job, context.stream);
+    arguments.CopyOut(context);
+  });
 }
 
 Kernel PrepareBatchNormForward(const KernelCall& call) {
   const bool has_running = call.inputs.size() == 5, updates_running = call.outputs.size() == 5;
   const TensorView inputs[] = {call.inputs[0].view};
   const BatchNormPlan plan = PlanBatchNorm(call.outputs[0].view, inputs);
-  BatchNormForward job{.epsilon = static_cast<float>(call.params.epsilon),
-                       .momentum = static_cast<float>(call.params.momentum),
-                       .saves_inverse_std = call.params.saves_inverse_std};
-  const auto launch = [=](const DenseLaunch& l) mutable {
-    job.x = l.in(0);
-    job.scale = l.in(1);
-    job.offset = l.in(2);
+  BatchNormForward parameters;
+  parameters.epsilon = static_cast<float>(call.params.epsilon);
+  parameters.momentum = static_cast<float>(call.params.momentum);
+  parameters.saves_inverse_std = call.params.saves_inverse_std;
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch, {.strided_inputs = {0}, .strided_outputs = {0}});
+  const std::int64_t sums = scratch.Take(plan.scratch_bytes());
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    BatchNormForward job = parameters;
+    job.x = arguments.in<float>(context, 0);
+    job.scale = arguments.in<float>(context, 1);
+    job.offset = arguments.in<float>(context, 2);
     if (has_running) {
-      job.running_mean_in = l.in(3);
-      job.running_variance_in = l.in(4);
+      job.running_mean_in = arguments.in<float>(context, 3);
+      job.running_variance_in = arguments.in<float>(context, 4);
     }
-    job.y = l.out(0);
-    job.mean = l.out(1);
-    job.second = l.out(2);
+    job.y = arguments.out<float>(context, 0);
+    job.mean = arguments.out<float>(context, 1);
+    job.second = arguments.out<float>(context, 2);
     if (updates_running) {
-      job.running_mean = l.out(3);
-      job.running_variance = l.out(4);
+      job.running_mean = arguments.out<float>(context, 3);
+      job.running_variance = arguments.out<float>(context, 4);
     }
-    job.scratch = l.scratch;
-    LaunchBatchNormForward(plan, job, l.stream);
-  };
-  return MakeDense(
-      call, launch, plan.scratch_bytes(), {.strided_inputs = {0}, .strided_outputs = {0}});
+    job.scratch = context.Scratch(sums);
+    LaunchBatchNormForward(plan, job, context.stream);
+    arguments.CopyOut(context);
+  });
 }
 
 Kernel PrepareBatchNormBackward(const KernelCall& call) {
   const TensorView inputs[] = {call.inputs[0].view, call.inputs[1].view};
   const BatchNormPlan plan = PlanBatchNorm(call.outputs[0].view, inputs);
-  BatchNormBackward job{.epsilon = static_cast<float>(call.params.epsilon),
-                        .saves_inverse_std = call.params.saves_inverse_std};
-  const auto launch = [=](const DenseLaunch& l) mutable {
-    job.dy = l.in(0);
-    job.x = l.in(1);
-    job.scale = l.in(2);
-    job.mean = l.in(3);
-    job.second = l.in(4);
-    job.dx = l.out(0);
-    job.dscale = l.out(1);
-    job.doffset = l.out(2);
-    job.scratch = l.scratch;
-    LaunchBatchNormBackward(plan, job, l.stream);
-  };
-  return MakeDense(
-      call, launch, plan.scratch_bytes(), {.strided_inputs = {0, 1}, .strided_outputs = {0}});
+  BatchNormBackward parameters;
+  parameters.epsilon = static_cast<float>(call.params.epsilon);
+  parameters.saves_inverse_std = call.params.saves_inverse_std;
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch, {.strided_inputs = {0, 1}, .strided_outputs = {0}});
+  const std::int64_t sums = scratch.Take(plan.scratch_bytes());
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    BatchNormBackward job = parameters;
+    job.dy = arguments.in<float>(context, 0);
+    job.x = arguments.in<float>(context, 1);
+    job.scale = arguments.in<float>(context, 2);
+    job.mean = arguments.in<float>(context, 3);
+    job.second = arguments.in<float>(context, 4);
+    job.dx = arguments.out<float>(context, 0);
+    job.dscale = arguments.out<float>(context, 1);
+    job.doffset = arguments.out<float>(context, 2);
+    job.scratch = context.Scratch(sums);
+    LaunchBatchNormBackward(plan, job, context.stream);
+    arguments.CopyOut(context);
+  });
 }
 
 Kernel PreparePool(const KernelCall& call) {
@@ -365,47 +391,65 @@ Kernel PreparePool(const KernelCall& call) {
 
 Kernel PrepareGather(const KernelCall& call) {
   const TensorView &table = call.inputs[0].view, &out = call.outputs[0].view;
-  GatherJob job{.table_rows = table.shape[0],
-                .n = out.shape[0],
-                .row_bytes = out.shape[1] * SizeOf(out.dtype),
-                .index_dtype = call.inputs[1].view.dtype};
-  return MakeDense(call, [job](const DenseLaunch& l) mutable {
-    job.table = l.in<void>(0);
-    job.indices = l.in<void>(1);
-    job.out = l.out<void>(0);
-    LaunchGather(job, l.stream);
+  GatherJob plan;
+  plan.table_rows = table.shape[0];
+  plan.n = out.shape[0];
+  plan.row_bytes = out.shape[1] * SizeOf(out.dtype);
+  plan.index_dtype = call.inputs[1].view.dtype;
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    GatherJob job = plan;
+    job.table = arguments.in<void>(context, 0);
+    job.indices = arguments.in<void>(context, 1);
+    job.out = arguments.out<void>(context, 0);
+    LaunchGather(job, context.stream);
+    arguments.CopyOut(context);
   });
 }
 
 Kernel PrepareScatterAdd(const KernelCall& call) {
   const TensorView& table = call.outputs[0].view;
   const bool zeroes = call.params.zero_output;
-  ScatterAddJob job{.table_rows = table.shape[0],
-                    .n = call.inputs[0].view.shape[0],
-                    .width = table.shape[1],
-                    .index_dtype = call.inputs[1].view.dtype,
-                    .alpha = static_cast<float>(call.params.alpha)};
-  FillJob zero = PlanFill(0, ContiguousView(table.dtype, table.shape));
-  const auto launch = [=](const DenseLaunch& l) mutable {
-    job.rows = l.in(0);
-    job.indices = l.in<void>(1);
-    job.table = l.out(0);
+  ScatterAddJob plan;
+  plan.table_rows = table.shape[0];
+  plan.n = call.inputs[0].view.shape[0];
+  plan.width = table.shape[1];
+  plan.index_dtype = call.inputs[1].view.dtype;
+  plan.alpha = static_cast<float>(call.params.alpha);
+  const FillJob zero = PlanFill(0, ContiguousView(table.dtype, table.shape));
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch, {.reads_outputs = !zeroes});
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    ScatterAddJob job = plan;
+    job.rows = arguments.in<float>(context, 0);
+    job.indices = arguments.in<void>(context, 1);
+    job.table = arguments.out<float>(context, 0);
     if (zeroes) {
-      zero.output = job.table;
-      LaunchFill(zero, l.stream);
+      FillJob fill = zero;
+      fill.output = job.table;
+      LaunchFill(fill, context.stream);
     }
-    LaunchScatterAdd(job, l.stream);
-  };
-  return MakeDense(call, launch, 0, {.reads_outputs = !zeroes});
+    LaunchScatterAdd(job, context.stream);
+    arguments.CopyOut(context);
+  });
 }
 
 Kernel PrepareOptimizer(const KernelCall& call) {
+  const OptimizerJob plan = PlanOptimizer(call);
   const int num_inputs = static_cast<int>(call.inputs.size());
   const int num_outputs = static_cast<int>(call.outputs.size());
-  return MakeDense(call, [=, job = PlanOptimizer(call)](const DenseLaunch& l) mutable {
-    for (int i = 0; i < num_inputs; ++i) job.in[i] = l.in(i);
-    for (int i = 0; i < num_outputs; ++i) job.out[i] = l.out(i);
-    LaunchOptimizer(job, l.stream);
+  ScratchLayout scratch;
+  DenseArguments arguments(call, scratch);
+  return Make(scratch, [=](const LaunchContext& context) mutable {
+    arguments.CopyIn(context);
+    OptimizerJob job = plan;
+    for (int i = 0; i < num_inputs; ++i) job.in[i] = arguments.in<float>(context, i);
+    for (int i = 0; i < num_outputs; ++i) job.out[i] = arguments.out<float>(context, i);
+    LaunchOptimizer(job, context.stream);
+    arguments.CopyOut(context);
   });
 }
 
