@@ -30,7 +30,6 @@ RunWorker::RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& 
       settings_(settings),
       pool_([this](int run) { Work(run); }, [this](const WorkerEnd& end) { Ended(end); }) {
   EMPLACE_CHECK(settings.jobs >= 1 && settings.cores >= 1);
-  LoadResultsLibrary();  // else the process of each run would load it
 }
 
 void RunWorker::Add(const std::vector<int>& runs) {

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "framework/results/hdf5_library.h"
+#include <hdf5.h>
 
 namespace emplace::internal {
 namespace {
@@ -16,29 +16,13 @@ std::mutex& Hdf5Mutex() {
 
 }  // namespace
 
-// Destructors lock, too, so this does not throw if HDF5 cannot be loaded: the next call of it does.
-Hdf5Lock::Hdf5Lock() : lock_(Hdf5Mutex()), silences_(CanLoadHdf5()) {
-  if (!silences_) return;
+Hdf5Lock::Hdf5Lock() : lock_(Hdf5Mutex()) {
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
 Hdf5Lock::~Hdf5Lock() {
-  if (!silences_) return;
   H5Eset_auto2(H5E_DEFAULT, print_, print_data_);
-}
-
-std::int64_t OpenHdf5Image(const std::string& content, bool writable) {
-  constexpr size_t kGrowth = size_t{1} << 20;  // [B]
-  static int count = 0;                        // the caller holds the lock
-  if (content.empty()) return -1;              // an empty image means none to HDF5
-  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  if (access < 0 || H5Pset_fapl_core(access, kGrowth, false) < 0) return -1;
-  // HDF5 copies the image and takes no const pointer.
-  auto* image = const_cast<char*>(content.data());
-  if (H5Pset_file_image(access, image, content.size()) < 0) return -1;
-  const std::string name = "memory:" + std::to_string(++count);
-  return H5Fopen(name.c_str(), writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
 }
 
 std::string LastHdf5Error() {
@@ -51,14 +35,14 @@ std::string LastHdf5Error() {
   return reason.empty() ? "unknown reason" : reason;
 }
 
-bool Hdf5PathExists(std::int64_t file, const std::string& path) {
-  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
-    if (!part.empty() && part != "/" && H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) {
-      return false;
-    }
-    if (slash == std::string::npos) return true;
-  }
+bool Hdf5LacksMemory() {
+  bool lacks = false;
+  const auto look = [](unsigned, const H5E_error2_t* error, void* found) -> herr_t {
+    if (error->min_num == H5E_NOSPACE) *static_cast<bool*>(found) = true;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, look, &lacks);
+  return lacks;
 }
 
 }  // namespace emplace::internal

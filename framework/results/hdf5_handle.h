@@ -21,7 +21,6 @@ class Hdf5Lock {
 
  private:
   std::lock_guard<std::mutex> lock_;
-  const bool silences_;
   int (*print_)(std::int64_t, void*) = nullptr;
   void* print_data_ = nullptr;
 };
@@ -47,16 +46,10 @@ class Hdf5Handle {
   int (*close_)(std::int64_t);
 };
 
-/// Opens an HDF5 file from memory. One opened on disk could not be opened a second time, and would
-/// change while it is read when another process replaces it.
-/// @return for H5Fclose; negative if it is not an HDF5 file or is damaged
-std::int64_t OpenHdf5Image(const std::string& content, bool writable);
-
 /// "evaluations: unable to create dataset", from the bottom of HDF5's error stack.
 std::string LastHdf5Error();
 
-/// Whether there is an object at this path. (HDF5's own H5Lexists fails if a group on the way is
-/// missing; here that is "no".)
-bool Hdf5PathExists(std::int64_t file, const std::string& path);
+/// Returns whether HDF5's last error is that it got no memory.
+bool Hdf5LacksMemory();
 
 }  // namespace emplace::internal

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
+#include <hdf5.h>
 
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/results/hdf5_handle.h"
-#include "framework/results/hdf5_library.h"
 #include "framework/results/results_image.h"
 #include "framework/results/results_reader.h"
 
@@ -65,7 +66,16 @@ struct ResultsFile::Impl {
     if (status < 0) Fail(what, LastHdf5Error());
   }
 
-  bool Exists(const std::string& path) const { return internal::Hdf5PathExists(file, path); }
+  // HDF5's own H5Lexists fails if a group on the way is missing.
+  bool Exists(const std::string& path) const {
+    for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+      const std::string part = path.substr(0, slash);
+      if (!part.empty() && part != "/" && H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) {
+        return false;
+      }
+      if (slash == std::string::npos) return true;
+    }
+  }
 
   Handle OpenGroup(const std::string& path) const {
     if (path.empty() || path == "/") {
@@ -134,32 +144,27 @@ struct ResultsFile::Impl {
   }
 };
 
-void LoadResultsLibrary() {
-  const Hdf5Lock lock;
-  if (H5open() < 0) throw RunError("HDF5 does not start: " + LastHdf5Error());
-}
-
 ResultsFile::ResultsFile(std::filesystem::path path, ResultsMode mode)
     : path_(std::move(path)), impl_(std::make_unique<Impl>()) {
   impl_->name = path_.string();
-  if (mode == ResultsMode::kExtend) ResultsReader{path_};  // throws if it is not a results file
+  std::optional<ResultsReader> old;
+  if (mode == ResultsMode::kExtend) old.emplace(path_);
   RequireWritable(path_);
-
-  std::string image;
-  if (mode == ResultsMode::kExtend) image = internal::ReadResultsImage(path_);
   {
     const Hdf5Lock lock;
-    if (mode == ResultsMode::kExtend) {
-      impl_->file = internal::OpenHdf5Image(image, true);
-    } else {
-      const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
-      impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");
-      impl_->file = H5Fcreate(impl_->name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    }
+    const Handle access = impl_->Own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "the file");
+    impl_->Require(H5Pset_fapl_core(access, kGrowth, false), "the file");
+    static int count = 0;  // HDF5 has no two files with the same name
+    const std::string name = fmt::format("memory:{}", ++count);
+    impl_->file = H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (impl_->file < 0) impl_->Fail("the file", LastHdf5Error());
   }
-  if (mode == ResultsMode::kCreate) SetAttribute("/", "format", std::string(kResultsFormat));
-  SetAttribute("/", "version", kResultsVersion);
+  if (old) {
+    old->CopyTo(*this);
+  } else {
+    SetAttribute("/", "format", std::string(kResultsFormat));
+    SetAttribute("/", "version", kResultsVersion);
+  }
 }
 
 ResultsFile::~ResultsFile() = default;
@@ -191,6 +196,11 @@ void ResultsFile::SetAttribute(const std::string& group,
   } else {
     write(FileType<std::int64_t>(), MemoryType<std::int64_t>(), &std::get<std::int64_t>(value));
   }
+}
+
+void ResultsFile::AddGroup(const std::string& group) {
+  const Hdf5Lock lock;
+  impl_->OpenGroup(group);
 }
 
 void ResultsFile::WriteInts(const std::string& dataset, const std::vector<std::int64_t>& values) {

@@ -33,20 +33,15 @@ struct TableColumn {
 
 enum class ResultsMode : std::uint8_t {
   kCreate,  ///< a new file that replaces an old one and has only format and version
-  kExtend,  ///< keeps the content of an existing file
+  kExtend,  ///< a new file with the content of an existing one, which ResultsReader reads
 };
-
-/// Loads the HDF5 library, which otherwise happens with the first file. Call it in a process that
-/// forks others, so that not each of them loads it.
-/// @throws RunError if it cannot be loaded
-void LoadResultsLibrary();
 
 /// A results file that is being written. Paths begin with '/'. The groups in the path of a dataset
 /// or attribute are created. An existing dataset or attribute is replaced.
 class ResultsFile {
  public:
   /// @throws RunError if the folder does not exist or cannot be written, so that the error comes
-  ///   before hours of search; with kExtend: InputError as ResultsReader
+  ///   before hours of search; with kExtend also as ResultsReader and its CopyTo()
   explicit ResultsFile(std::filesystem::path path, ResultsMode mode = ResultsMode::kCreate);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
@@ -54,6 +49,7 @@ class ResultsFile {
 
   /// @param group  the group or dataset of the attribute
   void SetAttribute(const std::string& group, const std::string& name, const AttributeValue& value);
+  void AddGroup(const std::string& group);
   void WriteInts(const std::string& dataset, const std::vector<std::int64_t>& values);
   /// Writes a dataset of two dimensions [values.size() / columns, columns], row by row.
   void WriteIntMatrix(const std::string& dataset,

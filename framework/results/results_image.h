@@ -5,7 +5,7 @@
 //
 //   "\nemplace-results crc32 89abcdef\n"   CRC-32 (of zlib, PNG, ...) of all bytes before the line
 //
-// So any damage to a file is found before HDF5 reads it.
+// So any damage to a file is found before HDF5 reads it, but no malice.
 
 #include <filesystem>
 #include <string>
@@ -27,7 +27,7 @@ namespace internal {
 /// Returns the line that follows `hdf5` in the file.
 std::string ChecksumLine(std::string_view hdf5);
 
-/// Returns the HDF5 data, which HDF5 can read safely.
+/// Returns the HDF5 data, whose checksum is right.
 /// @throws InputError if there is no such file or it cannot be read
 /// @throws DamagedError if it is damaged
 std::string ReadResultsImage(const std::filesystem::path& path);

@@ -15,12 +15,17 @@
 namespace emplace {
 
 /// A results file as it was when it was opened. All of it is in memory, so the file may be replaced
-/// meanwhile. Each function throws InputError, naming file and place, if the requested value is
-/// missing or of another type: then another program wrote the file, or it is damaged.
+/// meanwhile. A process of its own reads it (reading_process.h) and ends with this object, so that
+/// no file, whoever made it, harms this process.
+///
+/// Each function throws InputError, naming file and place, if the requested value is missing or of
+/// another type: then another program wrote the file; DamagedError if HDF5 cannot read it; RunError
+/// if that needs more time or memory than $EMPLACE_RESULTS_LIMIT allows (FORMAT.md).
 class ResultsReader {
  public:
   /// @throws InputError if the file does not exist, is not a results file, or has another version
   /// @throws DamagedError if damage is detected: see results_image.h
+  /// @throws RunError if a limit is reached or no process can be started
   explicit ResultsReader(const std::filesystem::path& path);
   ~ResultsReader();
   ResultsReader(const ResultsReader&) = delete;
@@ -47,6 +52,10 @@ class ResultsReader {
   std::vector<std::string> Strings(const std::string& dataset) const;
   /// Returns the columns of a compound table, in the file's order.
   std::vector<TableColumn> Table(const std::string& dataset) const;
+
+  /// Writes everything into another file.
+  /// @throws InputError naming what is of a kind that ResultsFile does not write
+  void CopyTo(ResultsFile& file) const;
 
  private:
   struct Impl;

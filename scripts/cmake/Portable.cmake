@@ -38,15 +38,6 @@ endforeach()
 install(TARGETS ${portable_programs} ${portable_modules} RUNTIME_DEPENDENCY_SET portable_libraries
   RUNTIME DESTINATION bin COMPONENT portable EXCLUDE_FROM_ALL
   LIBRARY DESTINATION lib COMPONENT portable EXCLUDE_FROM_ALL)
-# HDF5 is opened by its name, and so is not among what programs are linked to.
-get_target_property(hdf5_file emplace_framework EMPLACE_HDF5_FILE)
-get_target_property(hdf5_name emplace_framework EMPLACE_HDF5_NAME)
-configure_file(${hdf5_file} ${PROJECT_BINARY_DIR}/portable_lib/${hdf5_name} COPYONLY)
-add_library(portable_hdf5 SHARED IMPORTED)
-set_target_properties(portable_hdf5 PROPERTIES
-  IMPORTED_LOCATION ${PROJECT_BINARY_DIR}/portable_lib/${hdf5_name})
-install(IMPORTED_RUNTIME_ARTIFACTS portable_hdf5 RUNTIME_DEPENDENCY_SET portable_libraries
-  LIBRARY DESTINATION lib COMPONENT portable EXCLUDE_FROM_ALL)
 # glibc comes from the machine, because it belongs to its kernel and loader; CUDA's libraries too, because
 # they belong to its driver and are large.
 set(machine_libraries "^libcu(da|dart|blas|blasLt|dnn[a-z_]*|pti)\\.so" "^libnvidia-"

@@ -43,8 +43,6 @@ install(FILES ${PROJECT_SOURCE_DIR}/scripts/lib/third_party_notices.md DESTINATI
 install(FILES ${PROJECT_SOURCE_DIR}/experiments/report/page/d3_licence.txt
   DESTINATION share/doc/emplace/licences COMPONENT program)
 
-install(IMPORTED_RUNTIME_ARTIFACTS portable_hdf5 RUNTIME_DEPENDENCY_SET release_libraries
-  LIBRARY DESTINATION lib COMPONENT libraries EXCLUDE_FROM_ALL)
 install(RUNTIME_DEPENDENCY_SET release_libraries
   PRE_EXCLUDE_REGEXES ${machine_libraries}
   DESTINATION lib COMPONENT libraries EXCLUDE_FROM_ALL)
@@ -71,10 +69,5 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# dpkg-shlibdeps does not see what is opened by its name.
-execute_process(COMMAND dpkg-query --search ${hdf5_file}
-  OUTPUT_VARIABLE hdf5_package OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-string(REGEX REPLACE "[:,].*" "" hdf5_package "${hdf5_package}")
-set(CPACK_DEBIAN_PACKAGE_DEPENDS ${hdf5_package})
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)  # `dot` draws the graph of a report
 include(CPack)

@@ -46,8 +46,8 @@ struct Options {
 // What worker and overseer share; the input of a worker that dies is here.
 struct Shared {
   static constexpr std::size_t kMost = std::size_t{1} << 20;
-  volatile std::int64_t tried = 0;             // all that the worker has done
-  volatile std::int64_t inputs = 0, read = 0;  // changed ones
+  volatile std::int64_t tried = 0;                         // all that the worker has done
+  volatile std::int64_t inputs = 0, read = 0, passed = 0;  // changed ones
   volatile std::size_t size = 0;
   char input[kMost];
 };
@@ -152,6 +152,9 @@ class Worker {
     const std::size_t size = std::min(input.size(), Shared::kMost);
     std::memcpy(shared_.input, input.data(), size);
     shared_.size = size;
+    if (is_new && target_.passes != nullptr && target_.passes(input)) {
+      shared_.passed = shared_.passed + 1;
+    }
     std::string answer;
     try {
       target_.read(input);
@@ -269,6 +272,11 @@ int Attack(const FuzzTarget& target, const Options& options) {
              taken,
              std::int64_t{shared.read},
              crashes);
+  if (target.passes != nullptr) {
+    fmt::print("{:<13} {:.1f} % passed the first checks\n",
+               "",
+               100.0 * static_cast<double>(shared.passed) / std::max<double>(1, shared.inputs));
+  }
   munmap(memory, sizeof(Shared));
   return crashes;
 }

@@ -42,6 +42,9 @@ struct FuzzTarget {
   /// corpus/.
   std::vector<std::string> (*seeds)();
   std::size_t most_bytes;  ///< of an input
+  /// Whether an input passes the first checks, so that `read` gets to its heart; nullptr: not
+  /// asked.
+  bool (*passes)(const std::string& input) = nullptr;
 };
 
 /// All of them, by name.

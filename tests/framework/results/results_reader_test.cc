@@ -1,15 +1,21 @@
 #include "framework/results/results_reader.h"
 
+#include <atomic>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <hdf5.h>
 
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "framework/base/random.h"
+#include "tests/experiments/hdf5_text.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/text.h"
 
 using namespace emplace;
@@ -169,6 +175,177 @@ TEST_CASE("a file can be extended, and parts of it replaced") {
   CHECK(Contains(testing::MessageOf<InputError>(
                      [&] { ResultsFile file(folder / "none.h5", ResultsMode::kExtend); }),
                  "none.h5: "));
+}
+
+// What one function of HDF5 makes of a sealed file.
+void ChangeByHdf5(const fs::path& path, const std::function<void(hid_t file)>& change) {
+  const std::string image = emplace::internal::ReadResultsImage(path);
+  std::ofstream(path, std::ios::binary) << image;
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  REQUIRE(file >= 0);
+  change(file);
+  H5Fclose(file);
+  const std::string changed = ReadFile(path);
+  std::ofstream(path, std::ios::binary) << changed << emplace::internal::ChecksumLine(changed);
+}
+
+TEST_CASE("a file that is extended keeps all that can be written") {
+  const testing::TempDir folder;
+  const fs::path path = folder / "r.h5", copy = folder / "copy.h5";
+  const std::vector<std::int64_t> many(20'000, 7);  // in chunks
+  {
+    ResultsFile file(path);
+    file.SetAttribute("/", "text", std::string("t\n\xc3\xa9"));
+    file.SetAttribute("/g/h", "int", std::int64_t{-1});
+    file.SetAttribute("/g/h", "empty", std::string());
+    file.AddGroup("/nothing");
+    file.WriteInts("/g/ints", many);
+    file.SetAttribute("/g/ints", "unit", 0.25);
+    file.WriteInts("/g/none", {});
+    file.WriteDoubles("/g/doubles", {1e300, -0.0, std::numeric_limits<double>::infinity()});
+    file.WriteDoubles("/g/no_doubles", {});
+    file.WriteStrings("/g/texts", {"", "x", std::string(100'000, 'y')});
+    file.WriteStrings("/g/no_texts", {});
+    file.WriteIntMatrix("/g/matrix", {1, 2, 3, 4, 5, 6}, 3);
+    file.WriteIntMatrix("/g/no_rows", {}, 4);
+    file.WriteTable("/g/table", {{"b", many}, {"a", std::vector<double>(many.size(), 0.5)}});
+    file.WriteTable("/g/no_table", {{"b", std::vector<double>{}}});
+    file.Commit();
+  }
+  fs::copy(path, copy);
+  ResultsFile(copy, ResultsMode::kExtend).Commit();
+  CHECK(testing::Hdf5Text(copy, "/") == testing::Hdf5Text(path, "/"));
+  const ResultsReader reader(copy);
+  CHECK(reader.Children("/") == std::vector<std::string>{"g", "nothing"});
+  CHECK(reader.Double("/g/ints", "unit") == 0.25);
+  CHECK(reader.Ints("/g/ints") == many);
+  // Extended again, a file that was written by copying has the same bytes.
+  const std::string bytes = ReadFile(copy);
+  ResultsFile(copy, ResultsMode::kExtend).Commit();
+  CHECK(ReadFile(copy) == bytes);
+}
+
+TEST_CASE("what emplace does not write is no value, and not copied") {
+  const testing::TempDir folder;
+  const fs::path path = folder / "r.h5";
+  const auto refusal = [&](const std::function<void(hid_t)>& change) {
+    {
+      ResultsFile file(path);
+      file.WriteInts("/g/ints", {1});
+      file.Commit();
+    }
+    ChangeByHdf5(path, change);
+    CHECK(ResultsReader(path).Ints("/g/ints") == std::vector<std::int64_t>{1});
+    return testing::MessageOf<InputError>([&] { ResultsFile(path, ResultsMode::kExtend); });
+  };
+  const std::string foreign = ": is of a kind that emplace does not write";
+  const auto dataset = [](hid_t file, hid_t type, hid_t space) {
+    H5Dclose(H5Dcreate2(file, "/g/x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+  };
+  const hsize_t sizes[] = {2, 2, 2};
+  CHECK(refusal([&](hid_t file) { dataset(file, H5T_NATIVE_INT, H5Screate(H5S_SCALAR)); }) ==
+        path.string() + ": /g/x" + foreign);
+  CHECK(refusal([&](hid_t file) {
+          dataset(file, H5T_NATIVE_INT, H5Screate_simple(3, sizes, nullptr));
+        }) == path.string() + ": /g/x" + foreign);
+  CHECK(refusal([&](hid_t file) {
+          dataset(file, H5T_C_S1, H5Screate_simple(1, sizes, nullptr));
+        }) == path.string() + ": /g/x" + foreign);
+  CHECK(refusal([](hid_t file) {
+          H5Lcreate_external("/etc/hostname", "/", file, "/g/x", H5P_DEFAULT, H5P_DEFAULT);
+        }) == path.string() + ": /g/x" + foreign);
+  CHECK(refusal([&](hid_t file) {
+          const hid_t space = H5Screate_simple(1, sizes, nullptr);
+          const hid_t group = H5Gopen2(file, "/g", H5P_DEFAULT);
+          H5Aclose(H5Acreate2(group, "pair", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT));
+          H5Gclose(group);
+          H5Sclose(space);
+        }) == path.string() + ": /g@pair" + foreign);
+  // A group that is in itself has no end.
+  ChangeByHdf5(path, [](hid_t file) {
+    H5Lcreate_hard(file, "/g", file, "/g/again", H5P_DEFAULT, H5P_DEFAULT);
+  });
+  CHECK(Contains(testing::MessageOf<DamagedError>([&] { ResultsReader{path}; }),
+                 "more than 32 groups in groups"));
+}
+
+TEST_CASE("a right checksum does not make a wrong file right") {
+  const testing::TempDir folder;
+  const fs::path path = folder / "r.h5";
+  const auto read = [&](const std::string& image) {
+    std::ofstream(path, std::ios::binary) << image << emplace::internal::ChecksumLine(image);
+    const ResultsReader reader(path);
+    reader.Strings("/texts");
+  };
+  {
+    ResultsFile file(path);
+    file.WriteStrings("/texts", {"a", "b"});
+    file.Commit();
+  }
+  const std::string sound = emplace::internal::ReadResultsImage(path);
+  read(sound);
+  std::string wrong = sound;
+  const size_t heap = wrong.find("GCOL");
+  REQUIRE(heap != std::string::npos);
+  wrong[heap + 16] = 99;  // index of the first text
+  CHECK(Contains(testing::MessageOf<std::exception>([&] { read(wrong); }), path.string() + ": "));
+  wrong = sound;
+  wrong[heap] = 'g';
+  CHECK(Contains(testing::MessageOf<DamagedError>([&] { read(wrong); }),
+                 path.string() + ": damaged: /@format: cannot be read: "));
+  wrong = sound.substr(0, 8) + std::string(sound.size() - 8, '\xff');
+  CHECK(testing::MessageOf<DamagedError>([&] { read(wrong); }) ==
+        path.string() + ": no results file of emplace (HDF5), or not whole");
+}
+
+TEST_CASE("a dataset may be larger than memory may be" * doctest::skip(testing::kUnderSanitizers)) {
+  const testing::TempDir folder;
+  const fs::path path = folder / "r.h5";
+  {
+    ResultsFile file(path);
+    file.WriteInts("/ints", {1});
+    file.Commit();
+  }
+  ChangeByHdf5(path, [](hid_t file) {
+    const hsize_t rows = hsize_t{1} << 40, chunk = 1024;
+    const hid_t space = H5Screate_simple(1, &rows, nullptr), layout = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(layout, 1, &chunk);
+    H5Dclose(H5Dcreate2(file, "/x", H5T_NATIVE_INT64, space, H5P_DEFAULT, layout, H5P_DEFAULT));
+    H5Pclose(layout);
+    H5Sclose(space);
+  });
+  const ResultsReader reader(path);
+  CHECK(Contains(testing::MessageOf<RunError>([&] { reader.Ints("/x"); }),
+                 "r.h5: reading it needs more than 4096 MiB of memory, the limit; "
+                 "EMPLACE_RESULTS_LIMIT=2 in the environment doubles it"));
+  CHECK(reader.Ints("/ints") == std::vector<std::int64_t>{1});
+}
+
+TEST_CASE("threads read and write at once") {
+  const testing::TempDir folder;
+  const fs::path path = folder / "r.h5";
+  {
+    ResultsFile file(path);
+    file.WriteInts("/x", std::vector<std::int64_t>(1000, 3));
+    file.Commit();
+  }
+  const ResultsReader shared(path);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      ResultsFile own(folder / ("own" + std::to_string(t) + ".h5"));
+      for (int i = 0; i < 10; ++i) {
+        own.WriteInts("/x", std::vector<std::int64_t>(1000, t));
+        own.Commit();
+        right += shared.Ints("/x")[999] == 3;
+        right += ResultsReader(own.path()).Ints("/x")[999] == t;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(right == 80);
 }
 
 TEST_CASE("a file cut off anywhere is refused, never a crash") {

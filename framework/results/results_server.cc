@@ -1,0 +1,282 @@
+#include "framework/results/results_server.h"
+
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "framework/base/error.h"
+#include "framework/results/hdf5_handle.h"
+#include "framework/results/results_wire.h"
+
+namespace emplace::internal {
+namespace {
+
+using Handle = Hdf5Handle;
+
+constexpr int kMostNested = 32;  // groups
+
+// Reads one file, in a process of its own.
+class ResultsServer {
+ public:
+  ResultsServer(const std::string& image, std::int64_t most_memory)
+      : most_memory_(static_cast<std::uint64_t>(most_memory)),
+        most_objects_(1 + image.size() / 64),
+        file_(OpenImage(image)) {
+    if (file_ >= 0) return;
+    if (Hdf5LacksMemory()) throw std::bad_alloc();
+    throw InputError("no results file of emplace (HDF5), or not whole");
+  }
+
+  std::string Answer(const std::string& question) const {
+    if (!question.empty()) return ToWire(Values(question));
+    std::vector<StoredObject> objects;
+    AddObject(Own(H5Oopen(file_, "/", H5P_DEFAULT), H5Oclose, "/"), "/", 0, objects);
+    return ToWire(std::move(objects));
+  }
+
+ private:
+  static Handle OpenImage(const std::string& content) {
+    constexpr size_t kGrowth = size_t{1} << 20;  // [B]
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_fapl_core(access, kGrowth, false);
+    // HDF5 copies the image and takes no const pointer.
+    H5Pset_file_image(access, const_cast<char*>(content.data()), content.size());
+    return {H5Fopen("image", H5F_ACC_RDONLY, access), H5Fclose};
+  }
+
+  [[noreturn]] static void Fail(const std::string& place, const std::string& what) {
+    throw InputError(fmt::format("damaged: {}: {}", place, what));
+  }
+  [[noreturn]] static void FailByHdf5(const std::string& place) {
+    if (Hdf5LacksMemory()) throw std::bad_alloc();
+    Fail(place, "cannot be read: " + LastHdf5Error());
+  }
+  static Handle Own(hid_t id, herr_t (*close)(hid_t), const std::string& place) {
+    if (id < 0) FailByHdf5(place);
+    return {id, close};
+  }
+  static void Require(herr_t status, const std::string& place) {
+    if (status < 0) FailByHdf5(place);
+  }
+
+  static Handle VariableText(hid_t like, const std::string& place) {
+    Handle type = Own(H5Tcopy(H5T_C_S1), H5Tclose, place);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5Tget_cset(like));
+    return type;
+  }
+
+  // Returns the sizes of the dimensions, none of a scalar. Empty: neither list nor scalar.
+  static std::optional<std::vector<hsize_t>> Dimensions(hid_t space) {
+    const H5S_class_t kind = H5Sget_simple_extent_type(space);
+    if (kind == H5S_SCALAR) return std::vector<hsize_t>();
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (kind != H5S_SIMPLE || rank < 1) return std::nullopt;
+    std::vector<hsize_t> sizes(static_cast<size_t>(rank));
+    H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
+    return sizes;
+  }
+
+  static StoredKind KindOfDataset(hid_t dataset, const std::string& place) {
+    const Handle type = Own(H5Dget_type(dataset), H5Tclose, place);
+    const Handle space = Own(H5Dget_space(dataset), H5Sclose, place);
+    const auto sizes = Dimensions(space);
+    const H5T_class_t type_class = H5Tget_class(type);
+    if (sizes && sizes->size() == 2 && (*sizes)[1] > 0 && type_class == H5T_INTEGER) {
+      return StoredKind::kIntMatrix;
+    }
+    if (!sizes || sizes->size() != 1) return StoredKind::kOther;
+    switch (type_class) {
+      case H5T_INTEGER:
+        return StoredKind::kInts;
+      case H5T_FLOAT:
+        return StoredKind::kDoubles;
+      case H5T_STRING:
+        return H5Tis_variable_str(type) > 0 ? StoredKind::kTexts : StoredKind::kOther;
+      case H5T_COMPOUND:
+        for (int m = 0; m < H5Tget_nmembers(type); ++m) {
+          const H5T_class_t member = H5Tget_member_class(type, static_cast<unsigned>(m));
+          if (member != H5T_INTEGER && member != H5T_FLOAT) return StoredKind::kOther;
+        }
+        return StoredKind::kTable;
+      default:
+        return StoredKind::kOther;
+    }
+  }
+
+  // Most datasets are: they need no question of their own.
+  static bool IsSmall(hid_t dataset, StoredKind kind, const std::string& place) {
+    constexpr hssize_t kFew = 32;
+    const Handle space = Own(H5Dget_space(dataset), H5Sclose, place);
+    return (kind == StoredKind::kInts || kind == StoredKind::kDoubles) &&
+           H5Sget_simple_extent_npoints(space) <= kFew;
+  }
+
+  // Adds an object with its attributes and, of a group, all that it holds.
+  void AddObject(const Handle& object,
+                 const std::string& path,
+                 int depth,
+                 std::vector<StoredObject>& objects) const {
+    if (objects.size() == most_objects_) Fail(path, "groups and datasets are in themselves");
+    StoredObject stored{path, StoredKind::kOther, {}, {}};
+    const H5I_type_t type = H5Iget_type(object);
+    if (type == H5I_GROUP) stored.kind = StoredKind::kGroup;
+    if (type == H5I_DATASET) {
+      stored.kind = KindOfDataset(object, path);
+      if (IsSmall(object, stored.kind, path)) stored.values.push_back(Values(path));
+    }
+    std::vector<std::string> names;
+    const auto take_attribute =
+        [](hid_t, const char* name, const H5A_info_t*, void* list) -> herr_t {
+      static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+      return 0;
+    };
+    Require(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, take_attribute, &names), path);
+    for (const std::string& name : names) {
+      stored.attributes.push_back(ReadAttribute(object, name, path + "@" + name));
+    }
+    objects.push_back(std::move(stored));
+    if (type != H5I_GROUP) return;
+
+    if (depth == kMostNested) Fail(path, fmt::format("more than {} groups in groups", depth));
+    names.clear();
+    const auto take_link = [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
+      static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+      return 0;
+    };
+    Require(H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, take_link, &names), path);
+    for (const std::string& name : names) {
+      const std::string inner = (path == "/" ? "" : path) + "/" + name;
+      H5L_info_t link{};
+      Require(H5Lget_info(object, name.c_str(), &link, H5P_DEFAULT), inner);
+      if (link.type == H5L_TYPE_HARD) {
+        AddObject(Own(H5Oopen(object, name.c_str(), H5P_DEFAULT), H5Oclose, inner),
+                  inner,
+                  depth + 1,
+                  objects);
+      } else {  // leads elsewhere
+        objects.push_back({inner, StoredKind::kOther, {}, {}});
+      }
+    }
+  }
+
+  StoredAttribute ReadAttribute(hid_t object,
+                                const std::string& name,
+                                const std::string& place) const {
+    const Handle id = Own(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, place);
+    const Handle type = Own(H5Aget_type(id), H5Tclose, place);
+    const Handle space = Own(H5Aget_space(id), H5Sclose, place);
+    StoredAttribute attribute{name, std::monostate()};
+    const auto read = [&](auto value, hid_t memory_type) {
+      Require(H5Aread(id, memory_type, &value), place);
+      attribute.value = value;
+    };
+    if (H5Sget_simple_extent_type(space) == H5S_NULL || H5Sget_simple_extent_npoints(space) != 1) {
+      return attribute;
+    }
+    const H5T_class_t type_class = H5Tget_class(type);
+    if (type_class == H5T_INTEGER) read(std::int64_t{0}, H5T_NATIVE_INT64);
+    if (type_class == H5T_FLOAT) read(0.0, H5T_NATIVE_DOUBLE);
+    if (type_class == H5T_STRING && H5Tis_variable_str(type) > 0) {
+      attribute.value = Texts(1, type, space, place, [&](hid_t memory_type, void* data) {
+        return H5Aread(id, memory_type, data);
+      })[0];
+    }
+    return attribute;
+  }
+
+  StoredValues Values(const std::string& path) const {
+    const Handle dataset = Own(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose, path);
+    const Handle type = Own(H5Dget_type(dataset), H5Tclose, path);
+    const Handle space = Own(H5Dget_space(dataset), H5Sclose, path);
+    const auto read = [&](hid_t memory_type, void* data) {
+      return H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    };
+    const auto numbers = [&]<class T>(std::vector<T> values, hid_t memory_type) {
+      values = Zeros<T>(H5Sget_simple_extent_npoints(space));
+      if (!values.empty()) Require(read(memory_type, values.data()), path);
+      return values;
+    };
+    switch (KindOfDataset(dataset, path)) {
+      case StoredKind::kInts:
+        return numbers(std::vector<std::int64_t>(), H5T_NATIVE_INT64);
+      case StoredKind::kDoubles:
+        return numbers(std::vector<double>(), H5T_NATIVE_DOUBLE);
+      case StoredKind::kIntMatrix:
+        return IntMatrix{(*Dimensions(space))[1],
+                         numbers(std::vector<std::int64_t>(), H5T_NATIVE_INT64)};
+      case StoredKind::kTexts:
+        return Texts(H5Sget_simple_extent_npoints(space), type, space, path, read);
+      case StoredKind::kTable:
+        break;
+      default:
+        Fail(path, "is no dataset that emplace reads");
+    }
+    std::vector<TableColumn> columns;
+    for (unsigned m = 0; m < static_cast<unsigned>(H5Tget_nmembers(type)); ++m) {
+      char* const name = H5Tget_member_name(type, m);
+      columns.push_back({name == nullptr ? "" : name, {}});
+      H5free_memory(name);
+      const auto column = [&](auto values, hid_t member_type) {
+        const Handle row = Own(H5Tcreate(H5T_COMPOUND, sizeof values[0]), H5Tclose, path);
+        Require(H5Tinsert(row, columns[m].name.c_str(), 0, member_type), path);
+        columns[m].values = numbers(std::move(values), row);
+      };
+      if (H5Tget_member_class(type, m) == H5T_INTEGER) {
+        column(std::vector<std::int64_t>(), H5T_NATIVE_INT64);
+      } else {
+        column(std::vector<double>(), H5T_NATIVE_DOUBLE);
+      }
+    }
+    return columns;
+  }
+
+  // Reads the texts of an attribute or dataset by `read(type, buffer)`.
+  template <class Read>
+  std::vector<std::string> Texts(hssize_t count,
+                                 hid_t like,
+                                 hid_t space,
+                                 const std::string& place,
+                                 Read read) const {
+    auto raw = Zeros<char*>(count);
+    const Handle type = VariableText(like, place);
+    if (!raw.empty()) Require(read(type, raw.data()), place);
+    std::vector<std::string> texts;
+    for (const char* text : raw) texts.emplace_back(text == nullptr ? "" : text);
+    if (!raw.empty()) H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw.data());
+    return texts;
+  }
+
+  // The count comes from the file. Sanitizers end a process that asks for too much.
+  template <class T>
+  std::vector<T> Zeros(hssize_t count) const {
+    if (static_cast<std::uint64_t>(count) > most_memory_ / sizeof(T)) throw std::bad_alloc();
+    return std::vector<T>(static_cast<size_t>(count));
+  }
+
+  const std::uint64_t most_memory_;
+  const size_t most_objects_;  // each has a header and a link of its own in the file
+  const Handle file_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReadingProcess> StartResultsServer(const std::string& name,
+                                                   const std::string& image) {
+  ReadingLimits limits = LimitsOfResults();
+  limits.memory += 3 * static_cast<std::int64_t>(image.size());  // HDF5 copies it twice
+  const Hdf5Lock lock;  // no other thread is within HDF5 when the process is forked
+  if (H5open() < 0) throw RunError("HDF5 does not start: " + LastHdf5Error());
+  std::optional<ResultsServer> server;  // in the process alone
+  return std::make_unique<ReadingProcess>(name, limits, [&](const std::string& question) {
+    if (!server) server.emplace(image, limits.memory);
+    return server->Answer(question);
+  });
+}
+
+}  // namespace emplace::internal
