@@ -51,7 +51,7 @@ ROOMS = "framework simulator agents profilers experiments tests".split()
 # Slow to compile, so only in sources.
 HEAVY = re.compile(r"(yaml-cpp/|nlohmann/(?!json_fwd\.hpp)|hdf5|H5|muParser|zlib\.h|metis\.h|scotch\.h|cuda|boost/graph/|CLI/|"
                    r"fmt/(chrono|ranges|std)\.h)")
-HEAVY_ALLOWED = ("tests/", "profilers/cuda/", "framework/graph/graph_concepts.h")
+HEAVY_ALLOWED = ("tests/", "profilers/cuda/")
 INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)')
 
 

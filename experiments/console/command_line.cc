@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <functional>
 #include <sstream>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -192,39 +192,26 @@ Command Command::AddCommand(const std::string& name, const std::string& sentence
   return {app_->add_subcommand(name, sentence), chosen_};
 }
 
-Command::Argument Command::Add(const std::string& names,
-                               std::string& target,
-                               const std::string& help) {
-  return Argument(app_->add_option(names, target, help));
-}
-
-Command::Argument Command::Add(const std::string& names, int& target, const std::string& help) {
-  return Argument(app_->add_option(names, target, help));
-}
-
-Command::Argument Command::Add(const std::string& names,
-                               std::uint64_t& target,
-                               const std::string& help) {
-  // CLI11 would convert -1 to the largest number.
-  const auto is_whole = [](const std::string& text) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size();
-  };
+template <class Target>
+Command::Argument Command::Add(const std::string& names, Target& target, const std::string& help) {
   CLI::Option* option = app_->add_option(names, target, help);
-  option->check(Expect(fmt::format("a whole number from 0 to {}", UINT64_MAX), "", is_whole));
+  if constexpr (std::is_same_v<Target, std::uint64_t>) {  // CLI11 would convert -1 to the largest
+    const auto is_whole = [](const std::string& text) {
+      std::uint64_t number = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      return error == std::errc() && end == text.data() + text.size();
+    };
+    option->check(Expect(fmt::format("a whole number from 0 to {}", UINT64_MAX), "", is_whole));
+  }
   return Argument(option);
 }
-
-Command::Argument Command::Add(const std::string& names, double& target, const std::string& help) {
-  return Argument(app_->add_option(names, target, help));
-}
-
-Command::Argument Command::Add(const std::string& names,
-                               std::vector<std::string>& target,
-                               const std::string& help) {
-  return Argument(app_->add_option(names, target, help));
-}
+template Command::Argument Command::Add(const std::string&, std::string&, const std::string&);
+template Command::Argument Command::Add(const std::string&, int&, const std::string&);
+template Command::Argument Command::Add(const std::string&, std::uint64_t&, const std::string&);
+template Command::Argument Command::Add(const std::string&, double&, const std::string&);
+template Command::Argument Command::Add(const std::string&,
+                                        std::vector<std::string>&,
+                                        const std::string&);
 
 void Command::AddFlag(const std::string& names, bool& target, const std::string& help) {
   app_->add_flag(names, target, help);

@@ -75,12 +75,11 @@ class Command {
   /// of the target's type, or is out of its range, is refused.
   /// @param names  "--costs" or "-o,--output" for an option, "file" for a positional argument
   /// @param help  a sentence that describes the argument
-  Argument Add(const std::string& names, std::string& target, const std::string& help);
-  Argument Add(const std::string& names, int& target, const std::string& help);
-  Argument Add(const std::string& names, std::uint64_t& target, const std::string& help);
-  Argument Add(const std::string& names, double& target, const std::string& help);
-  /// For a list: takes all values up to the next option, and may be given several times.
-  Argument Add(const std::string& names, std::vector<std::string>& target, const std::string& help);
+  /// @param target  std::string, int, std::uint64_t, double, or for a list
+  /// std::vector<std::string>: a
+  ///   list takes all values up to the next option, and may be given several times
+  template <class Target>
+  Argument Add(const std::string& names, Target& target, const std::string& help);
   /// Adds an option without a value: `target` becomes true if it is given.
   void AddFlag(const std::string& names, bool& target, const std::string& help);
 

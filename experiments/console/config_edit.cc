@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

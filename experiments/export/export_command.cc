@@ -39,24 +39,6 @@ struct Exported {
   std::vector<DeviceIndex> device_of_op;  // where the ops run after the export is loaded
 };
 
-void RequireLabelsTogether(const Found& found, const std::string& where) {
-  const Graph& graph = *found.run.graph;
-  std::map<std::string, int> first;
-  for (int v = 0; v < graph.num_ops(); ++v) {
-    const std::string& label = graph.op(v).colocate;
-    if (label.empty()) continue;
-    const int other = first.emplace(label, v).first->second;
-    if (found.best.placement.device[v] == found.best.placement.device[other]) continue;
-    throw InputError(
-        fmt::format("{}: ops \"{}\" and \"{}\" have the colocate label \"{}\" and must share a "
-                    "device",
-                    where,
-                    graph.op(other).name,
-                    graph.op(v).name,
-                    label));
-  }
-}
-
 Found ReadPlacementFile(const ExportOptions& options) {
   for (const auto& [value, name] : {std::pair(&options.files.graph, "--graph"),
                                     std::pair(&options.files.cluster, "--cluster")}) {
@@ -77,7 +59,8 @@ Found ReadPlacementFile(const ExportOptions& options) {
   PlacedRun placed = ReadPlacedRun(options.input, options.files);
   Found found{.run = std::move(placed.run), .best = {}, .simulated = std::move(placed.simulated)};
   found.best = found.run.found[0];
-  RequireLabelsTogether(found, options.input);
+  RequireLabelsTogether(
+      found.best.placement.device, *found.run.graph, *found.run.cluster, options.input);
   return found;
 }
 
@@ -191,7 +174,7 @@ int ExportPlacement(const ExportOptions& options) {
         "--device-map does not apply to --to json, which keeps the names of "
         "the cluster");
   }
-  const bool is_placement = options.input.ends_with(".json") || options.input.ends_with(".json.gz");
+  const bool is_placement = IsPlacementFile(options.input);
   Found found = is_placement ? ReadPlacementFile(options) : ReadResults(options);
   if (!found.best.issue_order.empty()) found.run.issue_order = found.best.issue_order;
   if (!options.semantics.empty()) {

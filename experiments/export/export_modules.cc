@@ -2,28 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
+#include "framework/graph/coarsen_internal.h"
 
 namespace emplace {
 namespace {
 
 using Sources = std::set<std::string>;
 const std::string kOutside;  // a source; no child has this path
-
-std::string TextAttribute(const Op& op, const char* key) {
-  if (op.attributes.empty()) return "";
-  const auto attributes = nlohmann::json::parse(op.attributes);
-  const auto found = attributes.find(key);
-  return found != attributes.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 // Returns "h", "h.0", "h.0.attn" of "h.0.attn".
 std::vector<std::string> PathsTo(const std::string& module) {
@@ -111,7 +102,8 @@ class UnitFinder {
     std::vector<int>& unit = found_.unit_of_op;
     for (const int v : graph_.topological_order()) {
       if (unit[v] != kNoUnit) continue;
-      const int forward = graph_.FindOp(TextAttribute(graph_.op(v), "forward_op"));
+      const int forward =
+          graph_.FindOp(internal::TextAttribute(graph_.op(v), "forward_op").value_or(""));
       if (forward >= 0) unit[v] = unit[forward];
       for (const int tensor : graph_.op(v).inputs) {
         const int from = graph_.tensor(tensor).producer;
@@ -131,12 +123,8 @@ class UnitFinder {
   }
 
   void Bind() {
-    std::vector<int> parent(found_.names.size());
-    std::iota(parent.begin(), parent.end(), 0);
-    const auto root = [&](int unit) {
-      while (parent[unit] != unit) unit = parent[unit] = parent[parent[unit]];
-      return unit;
-    };
+    const auto num_units = static_cast<int>(found_.names.size());
+    internal::UnionFind sets(num_units);
     std::vector<std::pair<int, std::string>> joins;  // a unit of the group, and the op
     for (int v = 0; v < graph_.num_ops(); ++v) {
       if (!IsForward(v) || IsLoss(v) || found_.unit_of_op[v] == kNoUnit) continue;
@@ -144,18 +132,16 @@ class UnitFinder {
         const int from = graph_.tensor(tensor).producer;
         if (from < 0 || found_.unit_of_op[from] == kNoUnit) continue;
         if (inside_[v] != kNoUnit && !IsState(from)) continue;  // inputs of a module are moved
-        const int a = root(found_.unit_of_op[v]), b = root(found_.unit_of_op[from]);
-        if (a == b) continue;
-        parent[std::max(a, b)] = std::min(a, b);
+        const int a = found_.unit_of_op[v], b = found_.unit_of_op[from];
+        if (sets.Find(a) == sets.Find(b)) continue;
+        sets.Union(a, b);
         joins.emplace_back(a, graph_.op(v).name);
       }
     }
     std::map<int, BoundUnits> groups;
-    for (size_t unit = 0; unit < parent.size(); ++unit) {
-      groups[root(static_cast<int>(unit))].units.push_back(static_cast<int>(unit));
-    }
+    for (int unit = 0; unit < num_units; ++unit) groups[sets.Find(unit)].units.push_back(unit);
     for (auto& [unit, op] : joins) {
-      std::vector<std::string>& names = groups[root(unit)].joins;
+      std::vector<std::string>& names = groups[sets.Find(unit)].joins;
       if (names.empty() || names.back() != op) names.push_back(std::move(op));
     }
     for (auto& [first, group] : groups) found_.groups.push_back(std::move(group));
@@ -174,7 +160,9 @@ class UnitFinder {
 
 std::vector<std::string> ModulePaths(const Graph& graph) {
   std::vector<std::string> paths;
-  for (const Op& op : graph.ops()) paths.push_back(TextAttribute(op, "module"));
+  for (const Op& op : graph.ops()) {
+    paths.push_back(internal::TextAttribute(op, "module").value_or(""));
+  }
   return paths;
 }
 

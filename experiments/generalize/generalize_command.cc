@@ -12,7 +12,6 @@
 #include "agents/shared/policy_file.h"
 #include "experiments/commands.h"
 #include "experiments/console/config_command.h"
-#include "experiments/console/config_help.h"
 #include "experiments/console/existing_output.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
@@ -294,7 +293,7 @@ int Generalize(const ConfigOptions& options) {
     GeneralizeConfig config = plan.config;
     config.jobs = experiment.jobs;
     config.output = options.output.empty() ? config.output : options.output;
-    Print(FormatConfig(DescribeFields(config)));
+    Print(WriteFields(config, /*whole=*/true));
     return 0;
   }
   if (experiment.jobs == 0) experiment.jobs = NumCores();

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <functional>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,9 +20,7 @@
 #include "framework/instances/instance.h"
 #include "framework/instances/max_load.h"
 #include "framework/instances/planted.h"
-#include "framework/instances/stg.h"
 #include "framework/instances/task_graph.h"
-#include "framework/instances/weighted_dot.h"
 #include "framework/placement/placement.h"
 #include "framework/search/costed_problem.h"
 
@@ -122,8 +118,7 @@ Instance ReadMaxLoadFile(const GraphOptions& options) {
     throw InputError(fmt::format("--devices: {} says how many devices there are", options.file));
   }
   const std::string name = std::filesystem::path(options.file).stem().string();
-  const MaxLoadInstance read = ReadMaxLoad(ReadFile(options.file), name, options.file);
-  return {.graph = *read.graph, .cluster = *read.cluster};
+  return ReadMaxLoad(ReadFile(options.file), name, options.file);
 }
 
 // The formats of instances that `convert` reads: the name, which is also the extension of those

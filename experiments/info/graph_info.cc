@@ -10,30 +10,12 @@
 
 #include "experiments/console/output.h"
 #include "framework/graph/coarsen.h"
+#include "framework/graph/dtypes.h"
 
 namespace emplace {
 namespace {
 
 constexpr size_t kKindsShown = 15;
-
-// Returns the bytes of one element; 0 if the dtype is unknown.
-std::int64_t ElementBytes(const std::string& dtype) {
-  static const std::map<std::string, std::int64_t> kBytes = {{"f64", 8},
-                                                             {"i64", 8},
-                                                             {"u64", 8},
-                                                             {"f32", 4},
-                                                             {"i32", 4},
-                                                             {"u32", 4},
-                                                             {"f16", 2},
-                                                             {"bf16", 2},
-                                                             {"i16", 2},
-                                                             {"u16", 2},
-                                                             {"i8", 1},
-                                                             {"u8", 1},
-                                                             {"bool", 1}};
-  const auto found = kBytes.find(dtype);
-  return found == kBytes.end() ? 0 : found->second;
-}
 
 // Returns the number of elements, from the shape or, without one, from the bytes.
 std::int64_t Elements(const Tensor& tensor) {
@@ -41,8 +23,8 @@ std::int64_t Elements(const Tensor& tensor) {
     return std::accumulate(
         tensor.shape.begin(), tensor.shape.end(), std::int64_t{1}, std::multiplies<>());
   }
-  const std::int64_t element = ElementBytes(tensor.dtype);
-  return element > 0 ? tensor.bytes / element : 0;
+  const Dtype* dtype = DtypeByName(tensor.dtype);
+  return dtype != nullptr && dtype->bits > 0 ? 8 * tensor.bytes / dtype->bits : 0;
 }
 
 int LongestChain(const Graph& graph) {

@@ -17,7 +17,7 @@
 #include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/cost_table.h"
-#include "framework/graph/graph_source.h"
+#include "framework/graph/graph_io.h"
 
 namespace emplace {
 namespace {
@@ -33,23 +33,18 @@ struct ListOptions {
 
 std::vector<Item> Agents() {
   std::vector<Item> items;
-  for (const AgentEntry& entry : AllAgents().entries())
+  for (const AgentEntry& entry : AllAgents().entries()) {
     items.push_back({entry.name, entry.sentence});
-  return items;
-}
-
-std::vector<Item> WithComments(const Menu& menu) {
-  std::vector<Item> items;
-  for (const std::string& name : MenuNames(menu)) {
-    items.push_back({name, FirstComment(ResolveMenu(menu, name, "list"))});
   }
   return items;
 }
 
-std::vector<Item> Problems() {
+// Returns the names on a menu with the sentences of their files.
+template <const Menu& (*menu)(), std::string (*describe)(const std::filesystem::path&)>
+std::vector<Item> OnMenu() {
   std::vector<Item> items;
-  for (const std::string& name : ProblemNames()) {
-    items.push_back({name, FirstComment(ResolveMenu(ProblemMenu(), name, "list"))});
+  for (const std::string& name : menu == ProblemMenu ? ProblemNames() : MenuNames(menu())) {
+    items.push_back({name, describe(ResolveMenu(menu(), name, "list"))});
   }
   return items;
 }
@@ -62,26 +57,14 @@ std::vector<Item> Sweeps() {
   return items;
 }
 
-std::vector<Item> CostTables() {
-  std::vector<Item> items;
-  for (const std::string& name : MenuNames(CostsMenu())) {
-    items.push_back({name, ReadCostTable(ResolveMenu(CostsMenu(), name, "list")).machine});
-  }
-  return items;
+std::string MachineOf(const std::filesystem::path& costs) {
+  return ReadCostTable(costs).machine;
 }
 
 std::vector<Item> DeviceKinds() {
   std::vector<Item> items;
   for (const auto& [name, kind] : ReadDeviceKinds(ConfigsFolder() / "device_kinds")) {
     items.push_back({name, kind.source});
-  }
-  return items;
-}
-
-std::vector<Item> Graphs() {
-  std::vector<Item> items;
-  for (const std::string& name : MenuNames(GraphMenu())) {
-    items.push_back({name, ReadGraphSource(ResolveMenu(GraphMenu(), name, "list"))});
   }
   return items;
 }
@@ -94,13 +77,13 @@ struct Shelf {
 };
 constexpr Shelf kShelves[] = {
     {"agents", nullptr, Agents},
-    {"clusters", "clusters", [] { return WithComments(ClusterMenu()); }, ClusterMenu},
-    {"costs", "costs", CostTables, CostsMenu},
+    {"clusters", "clusters", OnMenu<ClusterMenu, FirstComment>, ClusterMenu},
+    {"costs", "costs", OnMenu<CostsMenu, MachineOf>, CostsMenu},
     {"device-kinds", "device_kinds", DeviceKinds},
-    {"families", "families", [] { return WithComments(FamilyMenu()); }, FamilyMenu},
-    {"graphs", "graphs", Graphs, GraphMenu},
-    {"layouts", "layouts", [] { return WithComments(LayoutMenu()); }, LayoutMenu},
-    {"problems", "problems", Problems},
+    {"families", "families", OnMenu<FamilyMenu, FirstComment>, FamilyMenu},
+    {"graphs", "graphs", OnMenu<GraphMenu, ReadGraphSource>, GraphMenu},
+    {"layouts", "layouts", OnMenu<LayoutMenu, FirstComment>, LayoutMenu},
+    {"problems", "problems", OnMenu<ProblemMenu, FirstComment>},
     {"sweeps", "sweeps", Sweeps}};
 
 const Shelf& FindShelf(const std::string& what) {

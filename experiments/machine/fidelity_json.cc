@@ -1,19 +1,15 @@
-#include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "experiments/machine/fidelity_report.h"
 #include "framework/results/record_json.h"
 #include "profilers/measure/calibrate.h"
 
+// A number that is not finite is written as null by nlohmann's dump().
+
 namespace emplace {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json NumberOrNull(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
 
 ordered_json FidelityJson(const Fidelity& f) {
   ordered_json json = {{"placements", f.placements}};
@@ -75,7 +71,7 @@ ordered_json SummaryIntervalJson(const VerificationSummary& summary,
                        {"high_ratio", interval.high},
                        {"held_out", interval.held_out},
                        {"source", verification.interval.source},
-                       {"held_out_coverage", NumberOrNull(interval.held_out_coverage)}};
+                       {"held_out_coverage", interval.held_out_coverage}};
   AppendJson(json, *summary.intervals);
   return json;
 }
@@ -88,7 +84,7 @@ ordered_json PairsJson(const VerificationSummary& summary, const Verification& v
           {"fastest", verification.placements[pairs.fastest].candidate.label},
           {"pairs", pairs.pairs},
           {"differing", pairs.differing},
-          {"differing_in_order", NumberOrNull(pairs.in_order)}};
+          {"differing_in_order", pairs.in_order}};
 }
 
 ordered_json PairedRatioJson(const PairedRatio& ratio) {
@@ -119,7 +115,7 @@ ordered_json ToJson(const Verification& verification,
   const Problem& problem = *verification.problem;
   ordered_json busy_error = ordered_json::object(), clocks = ordered_json::array();
   for (int d = 0; d < problem.num_devices(); ++d) {
-    busy_error[problem.cluster().device(d).name] = NumberOrNull(summary.busy_error[d]);
+    busy_error[problem.cluster().device(d).name] = summary.busy_error[d];
   }
   const auto add_clocks = [&](const char* when, const std::vector<ClockReading>& readings) {
     for (const ClockReading& reading : readings) {
@@ -138,7 +134,7 @@ ordered_json ToJson(const Verification& verification,
   json["rounds"] = verification.rounds;
   json["seconds"] = verification.seconds;
   json["fidelity"] = summary.fidelity ? FidelityJson(*summary.fidelity) : ordered_json(nullptr);
-  json["resolved_difference"] = NumberOrNull(summary.resolved);
+  json["resolved_difference"] = summary.resolved;
   json["pairs"] = PairsJson(summary, verification);
   json["intervals"] = SummaryIntervalJson(summary, verification);
   json["residuals"] = summary.residuals ? ResidualJson(*summary.residuals) : ordered_json(nullptr);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "experiments/console/output.h"
-#include "experiments/machine/interval_report.h"
 #include "experiments/run/run_table.h"
 #include "profilers/measure/calibrate.h"
 
@@ -26,10 +25,26 @@ double HalfInterval(const Timing& timing) {
   return timing.median > 0 ? (timing.high - timing.low) / 2 / timing.median : 0;
 }
 
-double LargestBusyError(const VerificationSummary& summary) {
+// Figures of some graphs; a graph without the figure is left out.
+template <class Figure>
+std::vector<double> FiguresOf(std::span<const GraphFidelity> graphs, const Figure& figure) {
+  std::vector<double> figures;
+  for (const GraphFidelity& graph : graphs) {
+    if (const double value = figure(graph); std::isfinite(value)) figures.push_back(value);
+  }
+  return figures;
+}
+
+double Mean(const std::vector<double>& figures) {
+  if (figures.empty()) return std::nan("");
+  const auto count = static_cast<double>(figures.size());
+  return std::accumulate(figures.begin(), figures.end(), 0.0) / count;
+}
+
+double Largest(const std::vector<double>& figures) {
   double largest = std::nan("");
-  for (double error : summary.busy_error) {
-    if (std::isfinite(error) && !(error <= largest)) largest = error;
+  for (const double figure : figures) {
+    if (std::isfinite(figure) && !(figure <= largest)) largest = figure;
   }
   return largest;
 }
@@ -48,109 +63,72 @@ std::string MarkdownRule(size_t columns) {
   return text + "\n";
 }
 
-// The figures of one graph in a row of the Markdown table, as numbers that can be averaged.
-struct RowFigures {
-  double noise = 0, mape = 0, max_error = 0, bias = 0, tau = 0, repeat_tau = 0, pairs = 0, top = 0,
-         best = 0;
-  double busy = 0, arena = 0, proxy = 0, measured = 0;
-  double low = 0, high = 0, covered = 0, differing = 0;
+// The columns of the Markdown table.
+const std::vector<std::string> kFidelityColumns = {"graph",
+                                                   "placements",
+                                                   "noise",
+                                                   "MAPE",
+                                                   "largest error",
+                                                   "bias",
+                                                   "Kendall's tau",
+                                                   "tau of repeats",
+                                                   "pairs in order",
+                                                   "top-10 regret",
+                                                   "best regret",
+                                                   "90 % interval",
+                                                   "covers",
+                                                   "differing pairs in order",
+                                                   "busy error",
+                                                   "peaks equal",
+                                                   "arena above peak",
+                                                   "real kernels",
+                                                   "measured costs"};
+
+// Returns the row of one graph, or of several together: means, but the largest errors and regrets,
+// and the share of all placements that the intervals cover.
+std::vector<std::string> Cells(const std::string& name, std::span<const GraphFidelity> graphs) {
   int placements = 0, equal_peaks = 0;
-};
-
-RowFigures FiguresOf(const GraphFidelity& graph) {
-  const Fidelity& f = *graph.summary.fidelity;
-  const std::optional<IntervalFidelity>& intervals = graph.summary.intervals;
-  const double none = std::nan("");
-  return {.noise = f.median_noise,
-          .mape = f.mape,
-          .max_error = f.max_error,
-          .bias = f.bias,
-          .tau = f.kendall_tau,
-          .repeat_tau = f.repeat_tau,
-          .pairs = f.pair_accuracy,
-          .top = f.top_regret,
-          .best = f.best_regret,
-          .busy = LargestBusyError(graph.summary),
-          .arena = graph.summary.arena_overhead,
-          .proxy = graph.summary.proxy_share,
-          .measured = MeasuredShare(graph.summary.shares),
-          .low = intervals ? graph.verification.interval.interval.low : none,
-          .high = intervals ? graph.verification.interval.interval.high : none,
-          .covered = intervals ? intervals->coverage : none,
-          .differing = graph.summary.pairs->in_order,
-          .placements = f.placements,
-          .equal_peaks = graph.summary.equal_peaks};
-}
-
-std::vector<std::string> Cells(const std::string& name, const RowFigures& f) {
-  return {name,
-          std::to_string(f.placements),
-          FormatShare(f.noise),
-          FormatShare(f.mape),
-          FormatShare(f.max_error),
-          FormatShare(f.bias),
-          FormatTau(f.tau),
-          FormatTau(f.repeat_tau),
-          FormatShare(f.pairs, 1),
-          FormatShare(f.top),
-          FormatShare(f.best),
-          std::isfinite(f.high) ? FormatRatios({.low = f.low, .high = f.high}) : "-",
-          FormatShare(f.covered, 1),
-          FormatShare(f.differing, 1),
-          FormatShare(f.busy),
-          fmt::format("{} of {}", f.equal_peaks, f.placements),
-          FormatShare(f.arena, 1),
-          FormatShare(1 - f.proxy, 1),
-          FormatShare(f.measured, 1)};
-}
-
-// Returns the mean over the graphs that have the figure.
-double Mean(const std::vector<RowFigures>& rows, double RowFigures::*figure) {
-  double sum = 0;
-  int count = 0;
-  for (const RowFigures& row : rows) {
-    if (!std::isfinite(row.*figure)) continue;
-    sum += row.*figure;
-    ++count;
-  }
-  return count > 0 ? sum / count : std::nan("");
-}
-
-double Largest(const std::vector<RowFigures>& rows, double RowFigures::*figure) {
-  double largest = std::nan("");
-  for (const RowFigures& row : rows) {
-    if (std::isfinite(row.*figure) && !(row.*figure <= largest)) largest = row.*figure;
-  }
-  return largest;
-}
-
-RowFigures Total(const std::vector<RowFigures>& rows) {
-  RowFigures total{.noise = Mean(rows, &RowFigures::noise),
-                   .mape = Mean(rows, &RowFigures::mape),
-                   .max_error = Largest(rows, &RowFigures::max_error),
-                   .bias = Mean(rows, &RowFigures::bias),
-                   .tau = Mean(rows, &RowFigures::tau),
-                   .repeat_tau = Mean(rows, &RowFigures::repeat_tau),
-                   .pairs = Mean(rows, &RowFigures::pairs),
-                   .top = Largest(rows, &RowFigures::top),
-                   .best = Largest(rows, &RowFigures::best),
-                   .busy = Largest(rows, &RowFigures::busy),
-                   .arena = Mean(rows, &RowFigures::arena),
-                   .proxy = Mean(rows, &RowFigures::proxy),
-                   .measured = Mean(rows, &RowFigures::measured),
-                   .low = Mean(rows, &RowFigures::low),
-                   .high = Mean(rows, &RowFigures::high),
-                   .differing = Mean(rows, &RowFigures::differing)};
   double covered = 0, with_interval = 0;
-  for (const RowFigures& row : rows) {
-    total.placements += row.placements;
-    total.equal_peaks += row.equal_peaks;
-    if (!std::isfinite(row.covered)) continue;
-    covered += row.covered * row.placements;
-    with_interval += row.placements;
+  for (const auto& [verification, summary, ablations] : graphs) {
+    placements += summary.fidelity->placements;
+    equal_peaks += summary.equal_peaks;
+    if (!summary.intervals) continue;
+    covered += summary.intervals->covered;
+    with_interval += summary.fidelity->placements;
   }
-  total.covered = with_interval > 0 ? covered / with_interval : std::nan("");
-  return total;
+  const auto figures = [&](double Fidelity::*figure) {
+    return FiguresOf(graphs, [&](const auto& graph) { return (*graph.summary.fidelity).*figure; });
+  };
+  const auto mean = [&](const auto& figure) {
+    return Mean(FiguresOf(graphs, [&](const auto& graph) { return figure(graph.summary); }));
+  };
+  const auto end_of_interval = [&](double PredictionInterval::*end) {
+    return Mean(FiguresOf(graphs, [&](const GraphFidelity& graph) {
+      return graph.summary.intervals ? graph.verification.interval.interval.*end : std::nan("");
+    }));
+  };
+  const double low = end_of_interval(&PredictionInterval::low);
+  const double high = end_of_interval(&PredictionInterval::high);
+  return {name,
+          std::to_string(placements),
+          FormatShare(Mean(figures(&Fidelity::median_noise))),
+          FormatShare(Mean(figures(&Fidelity::mape))),
+          FormatShare(Largest(figures(&Fidelity::max_error))),
+          FormatShare(Mean(figures(&Fidelity::bias))),
+          FormatTau(Mean(figures(&Fidelity::kendall_tau))),
+          FormatTau(Mean(figures(&Fidelity::repeat_tau))),
+          FormatShare(Mean(figures(&Fidelity::pair_accuracy)), 1),
+          FormatShare(Largest(figures(&Fidelity::top_regret))),
+          FormatShare(Largest(figures(&Fidelity::best_regret))),
+          std::isfinite(high) ? FormatRatios({.low = low, .high = high}) : "-",
+          FormatShare(with_interval > 0 ? covered / with_interval : std::nan(""), 1),
+          FormatShare(mean([](const auto& summary) { return summary.pairs->in_order; }), 1),
+          FormatShare(Largest(FiguresOf(
+              graphs, [](const auto& graph) { return Largest(graph.summary.busy_error); }))),
+          fmt::format("{} of {}", equal_peaks, placements),
+          FormatShare(mean([](const auto& summary) { return summary.arena_overhead; }), 1),
+          FormatShare(1 - mean([](const auto& summary) { return summary.proxy_share; }), 1),
+          FormatShare(mean([](const auto& summary) { return MeasuredShare(summary.shares); }), 1)};
 }
 
 std::string AblationMarkdown(std::span<const GraphFidelity> graphs) {
@@ -320,32 +298,12 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
 }
 
 std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
-  std::vector<RowFigures> figures;
-  const std::vector<std::string> header = {"graph",
-                                           "placements",
-                                           "noise",
-                                           "MAPE",
-                                           "largest error",
-                                           "bias",
-                                           "Kendall's tau",
-                                           "tau of repeats",
-                                           "pairs in order",
-                                           "top-10 regret",
-                                           "best regret",
-                                           "90 % interval",
-                                           "covers",
-                                           "differing pairs in order",
-                                           "busy error",
-                                           "peaks equal",
-                                           "arena above peak",
-                                           "real kernels",
-                                           "measured costs"};
-  std::string text = MarkdownRow(header) + MarkdownRule(header.size());
-  for (const GraphFidelity& graph : graphs) {
-    figures.push_back(FiguresOf(graph));
-    text += MarkdownRow(Cells(graph.verification.problem->graph().name(), figures.back()));
+  std::string text = MarkdownRow(kFidelityColumns) + MarkdownRule(kFidelityColumns.size());
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    text +=
+        MarkdownRow(Cells(graphs[i].verification.problem->graph().name(), graphs.subspan(i, 1)));
   }
-  if (graphs.size() > 1) text += MarkdownRow(Cells("all", Total(figures)));
+  if (graphs.size() > 1) text += MarkdownRow(Cells("all", graphs));
   text +=
       "\nnoise: how far medians of two halves of the rounds are apart; MAPE: mean error; tau: rank "
       "correlation; pairs in order: of those\nmeasured more than 5 % apart; regret: of the best "

@@ -1,4 +1,6 @@
-#include "experiments/machine/interval_report.h"
+// The parts of fidelity_report.h on the accuracy of the simulation
+// (profilers/statistics/prediction_interval.h), on differences between placements (paired_ratio.h)
+// and on systematic errors (residuals.h).
 
 #include <algorithm>
 #include <cmath>

@@ -115,31 +115,21 @@ std::vector<GraphTime> AccountAll(const CostTable& table,
   return accounts;
 }
 
-struct TimingCounts {
-  int isolated = 0, cold = 0, in_situ = 0, proxies = 0;
-};
-
-TimingCounts CountTimings(const KindCosts& kind) {
-  TimingCounts counts;
-  for (const OpMeasurement& op : kind.ops) {
-    counts.isolated += op.isolated.has_value();
-    counts.cold += op.cold.has_value();
-    counts.in_situ += op.in_situ.has_value();
-    counts.proxies += op.is_proxy;
-  }
-  return counts;
+// Returns how many ops have the timing.
+std::ptrdiff_t CountTimed(const KindCosts& kind, std::optional<Timing> OpMeasurement::*timing) {
+  return std::ranges::count_if(kind.ops,
+                               [&](const OpMeasurement& op) { return (op.*timing).has_value(); });
 }
 
 std::string KindsText(const CostTable& table) {
   Rows rows = {{"device kind", "signatures", "alone", "cold", "in steps", "stand-ins"}};
   for (const KindCosts& kind : table.kinds) {
-    const TimingCounts counts = CountTimings(kind);
     rows.push_back({kind.kind.name,
                     std::to_string(kind.ops.size()),
-                    std::to_string(counts.isolated),
-                    std::to_string(counts.cold),
-                    std::to_string(counts.in_situ),
-                    std::to_string(counts.proxies)});
+                    std::to_string(CountTimed(kind, &OpMeasurement::isolated)),
+                    std::to_string(CountTimed(kind, &OpMeasurement::cold)),
+                    std::to_string(CountTimed(kind, &OpMeasurement::in_situ)),
+                    std::to_string(std::ranges::count(kind.ops, true, &OpMeasurement::is_proxy))});
   }
   return FormatColumns(rows) +
          "signatures: ops that differ; alone: timed in a loop, with warm caches; cold: with "
@@ -326,10 +316,6 @@ std::string HeldOutText(const CostTable& table) {
          "held-out steps: executed, and simulated by costs that were calibrated without them\n\n";
 }
 
-ordered_json FiniteOrNull(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
-
 ordered_json FitsJson(const std::map<std::string, RooflineFit>& fits) {
   ordered_json json = ordered_json::object();
   for (const auto& [name, fit] : fits) {
@@ -360,15 +346,15 @@ ordered_json ProfileReportJson(const CostTable& table,
   json["seconds"] = seconds;
   json["kinds"] = ordered_json::array();
   for (const KindCosts& kind : table.kinds) {
-    const TimingCounts counts = CountTimings(kind);
-    json["kinds"].push_back({{"name", kind.kind.name},
-                             {"signatures", kind.ops.size()},
-                             {"isolated", counts.isolated},
-                             {"cold", counts.cold},
-                             {"in_situ", counts.in_situ},
-                             {"proxies", counts.proxies},
-                             {"by_op", FitsJson(kind.by_op)},
-                             {"by_class", FitsJson(kind.by_class)}});
+    json["kinds"].push_back(
+        {{"name", kind.kind.name},
+         {"signatures", kind.ops.size()},
+         {"isolated", CountTimed(kind, &OpMeasurement::isolated)},
+         {"cold", CountTimed(kind, &OpMeasurement::cold)},
+         {"in_situ", CountTimed(kind, &OpMeasurement::in_situ)},
+         {"proxies", std::ranges::count(kind.ops, true, &OpMeasurement::is_proxy)},
+         {"by_op", FitsJson(kind.by_op)},
+         {"by_class", FitsJson(kind.by_class)}});
   }
   json["graphs"] = ordered_json::array();
   for (const GraphTime& account : AccountAll(table, graphs)) {
@@ -385,7 +371,7 @@ ordered_json ProfileReportJson(const CostTable& table,
                               {"total_ns", account.total},
                               {"proxy_ns", account.proxy},
                               {"proxies", proxies},
-                              {"fit_error", FiniteOrNull(account.fit_error)},
+                              {"fit_error", account.fit_error},
                               {"well_fitted_ns", account.well_fitted},
                               {"largest_ops", ops}});
   }

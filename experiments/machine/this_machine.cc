@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include <boost/algorithm/string.hpp>
 #include <fmt/format.h>
 
 #include "experiments/console/stop_request.h"
@@ -13,29 +14,25 @@
 namespace emplace {
 namespace {
 
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 void AddProperties(CostTable& table, const Machine& machine, const ProfileOptions& options) {
   table.properties[kDevicesProperty] = fmt::format("{}", fmt::join(machine.names, ","));
   if (options.in_situ_placements == 0) return;
-  int placements = options.in_situ_placements;
-  const std::string& before = table.properties[kPlacementsProperty];
-  int earlier = 0;  // of the resumed profile
-  std::from_chars(before.data(), before.data() + before.size(), earlier);
-  placements = std::max(placements, earlier);
+  const std::int64_t earlier = PropertyNumber(table, kPlacementsProperty);  // resumed profile
+  const auto placements = std::max<std::int64_t>(options.in_situ_placements, earlier);
   table.properties[kSeedProperty] = std::to_string(options.seed);
   table.properties[kPlacementsProperty] = std::to_string(placements);
 }
 
 }  // namespace
+
+std::int64_t PropertyNumber(const CostTable& table, const char* property) {
+  const auto found = table.properties.find(property);
+  std::int64_t number = 0;
+  if (found == table.properties.end()) return number;
+  const std::string& text = found->second;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
 
 Machine OpenDevices(const std::vector<std::string>& asked,
                     const CostTable* table,
@@ -43,16 +40,14 @@ Machine OpenDevices(const std::vector<std::string>& asked,
                     const std::string& where) {
   Machine machine{.names = asked};
   if (asked.empty() && table != nullptr && table->properties.contains(kDevicesProperty)) {
-    machine.names = SplitAtCommas(table->properties.at(kDevicesProperty));
+    boost::split(machine.names, table->properties.at(kDevicesProperty), boost::is_any_of(","));
   } else if (asked.empty() && cluster != nullptr) {
     machine.names = cluster->DeviceNames();
   }
-  try {
+  AtPlace(where, [&] {
     if (machine.names.empty()) machine.names = DefaultDevices();
     machine.backend = OpenMachine(machine.names);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", where, error.what()));
-  }
+  });
   return machine;
 }
 

@@ -19,6 +19,9 @@ inline constexpr const char* kDevicesProperty = "devices";        ///< "gpu:0/4,
 inline constexpr const char* kSeedProperty = "placement_seed";    ///< of the steps' placements
 inline constexpr const char* kPlacementsProperty = "placements";  ///< at most this many per graph
 
+/// Returns the number in a property; 0 without the property.
+std::int64_t PropertyNumber(const CostTable& table, const char* property);
+
 /// Open devices of this machine.
 struct Machine {
   std::vector<std::string> names;  ///< as given to OpenMachine(): "cpu:0", "gpu:0/4"

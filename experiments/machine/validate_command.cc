@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -10,10 +9,9 @@
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
-#include "experiments/machine/error_svg.h"
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/fidelity_results.h"
-#include "experiments/machine/scatter_svg.h"
+#include "experiments/machine/fidelity_svg.h"
 #include "experiments/machine/test_placements.h"
 #include "experiments/machine/this_machine.h"
 #include "experiments/problem/load.h"
@@ -39,16 +37,6 @@ struct ValidateOptions {
   bool eager = false, force = false, quiet = false;
 };
 
-std::int64_t NumberOf(const CostTable& table, const char* property) {
-  const auto found = table.properties.find(property);
-  std::int64_t number = 0;
-  if (found != table.properties.end()) {
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-  }
-  return number;
-}
-
 std::shared_ptr<const Problem> MakeTestProblem(const std::shared_ptr<const Graph>& graph,
                                                const Calibration& model) {
   return model.MakeProblem(graph, SemanticsAsExecuted(*model.cluster), PrintWarning);
@@ -66,9 +54,9 @@ std::shared_ptr<const Problem> MakeIsolatedProblem(const std::shared_ptr<const G
 std::vector<LabelledPlacement> CalibrationPlacements(const Problem& problem,
                                                      const CostTable& table,
                                                      int at_least) {
-  const auto count = static_cast<int>(NumberOf(table, kPlacementsProperty));
-  const auto seed =
-      count > 0 ? static_cast<std::uint64_t>(NumberOf(table, kSeedProperty)) : kCalibrationSeed;
+  const auto count = static_cast<int>(PropertyNumber(table, kPlacementsProperty));
+  const auto seed = count > 0 ? static_cast<std::uint64_t>(PropertyNumber(table, kSeedProperty))
+                              : kCalibrationSeed;
   return DrawPlacements(problem, std::max(count, at_least), seed);
 }
 
@@ -81,8 +69,8 @@ Calibration WithoutNeighbors(Calibration model) {
 }
 
 void RequireOtherSeed(const ValidateOptions& options, const CostTable& table) {
-  if (NumberOf(table, kPlacementsProperty) == 0 ||
-      NumberOf(table, kSeedProperty) != static_cast<std::int64_t>(options.seed)) {
+  if (PropertyNumber(table, kPlacementsProperty) == 0 ||
+      PropertyNumber(table, kSeedProperty) != static_cast<std::int64_t>(options.seed)) {
     return;
   }
   throw InputError(fmt::format(

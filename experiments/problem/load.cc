@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -41,38 +40,32 @@ std::map<std::string, DeviceKind> KindsOfConfigs() {
                                                         : std::map<std::string, DeviceKind>();
 }
 
-// Prints the warnings of a graph, all of them before the graph is refused.
-class GraphWarnings {
- public:
-  explicit GraphWarnings(std::string where) : where_(std::move(where)) {}
-  void Print(const std::string& warning) {
-    PrintWarning(warning);
-    ++count_;
-  }
-  void PrintAll(const std::vector<std::string>& doubts) {
-    for (const std::string& doubt : doubts) Print(where_ + ": " + doubt);
-  }
-  void RefuseAny() const {
-    if (count_ == 0) return;
-    throw InputError(fmt::format(
-        "{}: --strict refuses the graph for {}",
-        where_,
-        count_ == 1 ? "the warning above" : fmt::format("the {} warnings above", count_)));
-  }
-
- private:
-  std::string where_;
-  int count_ = 0;
-};
+// Prints the warnings of a graph.
+// @param strict  refuses a graph with warnings, after printing them
+void PrintGraphWarnings(const std::vector<std::string>& warnings,
+                        const std::string& where,
+                        bool strict) {
+  for (const std::string& warning : warnings) PrintWarning(warning);
+  if (!strict || warnings.empty()) return;
+  throw InputError(fmt::format("{}: --strict refuses the graph for {}",
+                               where,
+                               warnings.size() == 1
+                                   ? "the warning above"
+                                   : fmt::format("the {} warnings above", warnings.size())));
+}
 
 }  // namespace
 
 std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path, bool strict) {
-  GraphWarnings warnings(path.string());
-  auto graph = std::make_shared<const Graph>(
-      ReadGraph(path, [&](const std::string& warning) { warnings.Print(warning); }));
-  warnings.PrintAll(FindDoubts(*graph));
-  if (strict) warnings.RefuseAny();
+  std::vector<std::string> warnings;
+  auto graph = std::make_shared<const Graph>(ReadGraph(path, [&](const std::string& warning) {
+    PrintWarning(warning);
+    warnings.push_back(warning);
+  }));
+  for (const std::string& doubt : FindDoubts(*graph)) {
+    warnings.push_back(path.string() + ": " + doubt);
+  }
+  PrintGraphWarnings(warnings, path.string(), strict);
   return graph;
 }
 
@@ -86,9 +79,9 @@ void CheckDeviceKinds(const Graph& graph,
   }
   if (FindUnknownDeviceKinds(graph, known).empty()) return;
   for (const auto& [name, kind] : KindsOfConfigs()) known.push_back(name);
-  GraphWarnings warnings(where);
-  warnings.PrintAll(FindUnknownDeviceKinds(graph, known));
-  if (strict) warnings.RefuseAny();
+  std::vector<std::string> warnings = FindUnknownDeviceKinds(graph, known);
+  for (std::string& warning : warnings) warning.insert(0, where + ": ");
+  PrintGraphWarnings(warnings, where, strict);
 }
 
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {

@@ -66,12 +66,8 @@ std::string FormatPasses(const std::vector<Pass>& passes) {
   std::vector<std::string> texts;
   for (const Pass& pass : passes) {
     texts.push_back(pass.name);
-    if (pass.name == "single_consumer") {
-      texts.back() += fmt::format(": {{max_share: {}}}", pass.max_share);
-    } else if (pass.name == "scope") {
-      texts.back() += fmt::format(": {{depth: {}}}", pass.depth);
-    } else if (pass.name == "cheapest" || pass.name == "heavy_edge") {
-      texts.back() += fmt::format(": {{groups: {}}}", pass.groups);
+    for (const FieldHelp& field : DescribeFields(pass)) {  // at most one
+      texts.back() += fmt::format(": {{{}: {}}}", field.key, field.default_value);
     }
   }
   return fmt::format("[{}]", fmt::join(texts, ", "));

@@ -1,7 +1,5 @@
 #include "experiments/problem/priority.h"
 
-#include <span>
-
 #include <fmt/format.h>
 
 #include "framework/base/error.h"

@@ -5,21 +5,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "experiments/console/output.h"
 #include "experiments/provenance/build_info.h"
 #include "framework/base/error.h"
+#include "framework/base/lock_file.h"
 #include "framework/base/parallel.h"
 #include "profilers/device_query.h"
 
 namespace emplace {
 namespace {
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
 
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");
@@ -81,8 +76,12 @@ std::string UtcNow() {
 }
 
 Provenance CollectProvenance() {
-  return {
-      std::string(Version()), std::string(Commit()), HostName(), CpuName(), GpuNames(), UtcNow()};
+  return {std::string(Version()),
+          std::string(Commit()),
+          LockHolder::ThisProcess().host,
+          CpuName(),
+          GpuNames(),
+          UtcNow()};
 }
 
 void Provenance::Visit(RecordVisitor& v) {

@@ -195,33 +195,16 @@ std::vector<DrawnEdge> DrawnEdges(const Graph& graph, const Grouping& nodes) {
                             : std::pair(any[node] + graph.num_ops(), node);
   };
   std::map<std::pair<int, int>, DrawnEdge> edges;
-  const auto edge_of = [&](int from, int to) -> DrawnEdge& {
+  internal::VisitCrossings(graph, nodes, [&](const Tensor* tensor, int from, int to) {
     const bool forward = order(from) < order(to);
     const auto ends = forward ? std::pair(from, to) : std::pair(to, from);
     DrawnEdge& edge = edges[ends];
     edge.from = ends.first;
     edge.to = ends.second;
-    return edge;
-  };
-  for (int t = 0; t < graph.num_tensors(); ++t) {
-    const Tensor& tensor = graph.tensor(t);
-    if (tensor.producer < 0) continue;
-    const int from = nodes.group_of(tensor.producer);
-    std::set<int> targets;
-    for (const int reader : graph.readers(t)) targets.insert(nodes.group_of(reader));
-    targets.erase(from);
-    for (const int to : targets) {
-      DrawnEdge& edge = edge_of(from, to);
-      (edge.from == from ? edge.bytes : edge.back) += tensor.bytes;
-      ++edge.tensors;
-    }
-  }
-  for (int v = 0; v < graph.num_ops(); ++v) {
-    for (const int next : graph.control_readers(v)) {
-      const int from = nodes.group_of(v), to = nodes.group_of(next);
-      if (from != to) edge_of(from, to);
-    }
-  }
+    if (tensor == nullptr) return;
+    (forward ? edge.bytes : edge.back) += tensor->bytes;
+    ++edge.tensors;
+  });
   std::vector<DrawnEdge> list;
   for (auto& [ends, edge] : edges) list.push_back(edge);
   return list;

@@ -1,20 +1,13 @@
 #include "experiments/report/drawn_placement.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "experiments/console/output.h"
 #include "experiments/problem/priority.h"
-#include "framework/base/error.h"
 #include "framework/results/results_reader.h"
 #include "simulator/reference/reference.h"
 
 namespace emplace {
-
-bool IsPlacementFile(const std::string& placement) {
-  return placement.ends_with(".json") || placement.ends_with(".json.gz");
-}
 
 std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
                                             const std::string& placement,

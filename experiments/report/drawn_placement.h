@@ -37,7 +37,4 @@ std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
                                             const std::string& placement,
                                             const RunFiles& files);
 
-/// Returns whether `placement` names a placement file and not an agent.
-bool IsPlacementFile(const std::string& placement);
-
 }  // namespace emplace

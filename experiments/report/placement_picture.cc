@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "experiments/console/output.h"
 #include "experiments/report/drawn_groups.h"
 #include "experiments/report/graph_layout.h"
+#include "framework/schedule/memory_plan.h"
 
 namespace emplace {
 namespace {
@@ -28,10 +30,6 @@ std::string LabelFor(const std::string& title, size_t num_ops) {
   const size_t at = title.find(separator, title.size() - kMaxLabel);
   if (at != std::string::npos && at + 1 < title.size()) return "…" + title.substr(at);
   return "…" + title.substr(title.size() - kMaxLabel);
-}
-
-size_t LengthOf(const std::string& utf8) {
-  return std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
 struct NodeSum {
@@ -56,10 +54,7 @@ NodeSum SumOf(const Graph& graph,
     ++sum.device_ops[device_of_op[v]];
     for (const int t : graph.op(v).outputs) {
       const Tensor& tensor = graph.tensor(t);
-      const bool resident = tensor.role == TensorRole::kParameter ||
-                            tensor.role == TensorRole::kBuffer ||
-                            tensor.role == TensorRole::kOptimizerState;
-      if (resident && tensor.alias_of < 0) sum.resident += tensor.bytes;
+      if (IsResident(tensor) && tensor.alias_of < 0) sum.resident += tensor.bytes;
     }
   }
   sum.mixed =
@@ -160,8 +155,7 @@ Json LevelJson(const Graph& graph,
   std::vector<LayoutNode> boxes;
   for (int node = 0; node < nodes.num_groups(); ++node) {
     const double share = longest > 0 ? sums[node].time / longest : 0;
-    boxes.push_back(
-        {0.2 + 0.078 * static_cast<double>(LengthOf(labels[node])), 0.24 + 0.5 * std::sqrt(share)});
+    boxes.push_back({0.2 + 0.078 * TextWidth(labels[node]), 0.24 + 0.5 * std::sqrt(share)});
   }
   const std::vector<DrawnEdge> all_edges = DrawnEdges(graph, nodes);
   const std::vector<DrawnEdge> edges = HeaviestEdges(all_edges, nodes.num_groups(), kEdgeShare);

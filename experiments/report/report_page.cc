@@ -1,7 +1,9 @@
 #include "experiments/report/report_page.h"
 
 #include <span>
+#include <utility>
 
+#include <boost/algorithm/string/replace.hpp>
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
@@ -28,16 +30,8 @@ std::string Scripts() {
 
 // Escapes '<', which could begin "</script>" or "<!--".
 std::string DataText(const Json& data) {
-  const std::string json = data.dump(-1, ' ', true, Json::error_handler_t::replace);
-  std::string text;
-  for (const char c : json) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
-  return text;
+  return boost::replace_all_copy(
+      data.dump(-1, ' ', true, Json::error_handler_t::replace), "<", "\\u003c");
 }
 
 }  // namespace
@@ -51,27 +45,13 @@ std::string_view PageText(std::string_view name) {
 }
 
 std::string EscapeHtml(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
+  std::string escaped(text);
+  for (const auto& [mark, name] : {std::pair("&", "&amp;"),
+                                   std::pair("<", "&lt;"),
+                                   std::pair(">", "&gt;"),
+                                   std::pair("\"", "&quot;"),
+                                   std::pair("'", "&#39;")}) {
+    boost::replace_all(escaped, mark, name);
   }
   return escaped;
 }

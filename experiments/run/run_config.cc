@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "experiments/console/config_edit.h"
-#include "experiments/console/config_help.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "experiments/problem/objective.h"
@@ -224,7 +223,7 @@ std::string RunPlan::FullYaml() const {
     list += "- " + IndentLines(agent.Dump(), 2).substr(2);
   }
   full.agents = ConfigNode::FromString(list, "agents");
-  return FormatConfig(DescribeFields(full));
+  return WriteFields(full, /*whole=*/true);
 }
 
 SimulatorOptions RunPlan::SimulatorFor(const Problem& problem) const {

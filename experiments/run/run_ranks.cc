@@ -11,7 +11,7 @@
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
 #include "framework/base/raw_stream.h"
-#include "framework/ranks/cores_per_rank.h"
+#include "framework/ranks/communicator.h"
 #include "framework/ranks/mpi_module.h"
 
 namespace emplace {

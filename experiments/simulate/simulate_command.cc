@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,29 +43,6 @@ struct Question {
   std::optional<SimulatedAs> was;   // the simulation recorded in its file
   std::optional<LowerBound> bound;  // proven for that simulation
 };
-
-// Requires that ops with the same colocate label are on one device, as in every placement.
-void RequireLabelsTogether(const Graph& graph,
-                           const Cluster& cluster,
-                           const std::vector<DeviceIndex>& device_of_op,
-                           const std::string& where) {
-  std::map<std::string, int> first;
-  for (int v = 0; v < graph.num_ops(); ++v) {
-    const std::string& label = graph.op(v).colocate;
-    if (label.empty()) continue;
-    const int other = first.emplace(label, v).first->second;
-    if (device_of_op[v] == device_of_op[other]) continue;
-    throw InputError(
-        fmt::format("{}: ops \"{}\" (on {}) and \"{}\" (on {}) have the colocate label \"{}\" and "
-                    "must share a device",
-                    where,
-                    graph.op(other).name,
-                    cluster.device(device_of_op[other]).name,
-                    graph.op(v).name,
-                    cluster.device(device_of_op[v]).name,
-                    label));
-  }
-}
 
 void RequireAllowed(const Graph& graph,
                     const Cluster& cluster,
@@ -185,9 +162,9 @@ Question ReadPlacementQuestion(const SimulateOptions& options, const Command& co
         " with costs " + (named.empty() ? question.run.costs_path.string() : named);
   }
   question.candidate = question.run.found[0];
-  RequireLabelsTogether(*question.run.graph,
+  RequireLabelsTogether(question.candidate.placement.device,
+                        *question.run.graph,
                         *question.run.cluster,
-                        question.candidate.placement.device,
                         options.placement);
   return question;
 }
@@ -278,17 +255,15 @@ void CheckFilesOfRun(const Question& question,
 }
 
 bool SameNumbers(const Outcome& a, const Outcome& b) {
-  bool same = a.step_time == b.step_time && a.feasible == b.feasible;
-  for (size_t d = 0; d < a.devices.size(); ++d) {
-    same = same && a.devices[d].busy == b.devices[d].busy && a.devices[d].peak == b.devices[d].peak;
-  }
-  return same;
+  const auto same = [](const DeviceOutcome& x, const DeviceOutcome& y) {
+    return x.busy == y.busy && x.peak == y.peak;
+  };
+  return a.step_time == b.step_time && a.feasible == b.feasible &&
+         std::ranges::equal(a.devices, b.devices, same);
 }
 
 int Simulate(SimulateOptions options, const Command& command) {
-  if (options.results.ends_with(".json") || options.results.ends_with(".json.gz")) {
-    std::swap(options.results, options.placement);
-  }
+  if (IsPlacementFile(options.results)) std::swap(options.results, options.placement);
   if (options.results.empty() == options.placement.empty()) {
     if (options.results.empty()) command.ThrowMissing("results or --placement");
     throw InputError(

@@ -13,7 +13,6 @@
 #include "agents/registry.h"
 #include "experiments/commands.h"
 #include "experiments/console/config_command.h"
-#include "experiments/console/config_help.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
@@ -140,7 +139,7 @@ int RunSweep(SweepOptions options) {
   if (options.print_config) {
     plan.config.jobs = options.jobs;
     if (!options.output.empty()) plan.config.output = options.output;
-    Print(FormatConfig(DescribeFields(plan.config)));
+    Print(WriteFields(plan.config, /*whole=*/true));
     return 0;
   }
   SweepProblems problems = LoadSweepProblems(plan, options.strict);

@@ -1,6 +1,8 @@
 #include "experiments/table/layout_columns.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,11 +52,12 @@ constexpr NamedValue kValues[] = {
     {"speed_up", ColumnValue::kSpeedUp, "ratio"},
     {"gap", ColumnValue::kGap, "percent"},
     {"optimal", ColumnValue::kOptimal, "count"},
-    {"noise_regret", ColumnValue::kNoiseRegret, "percent"}};
+    {"noise_regret", ColumnValue::kNoiseRegret, "percent"},
+    {"formula", ColumnValue::kFormula, ""}};  // the last; not for the key `value`
 
 const NamedValue& FindValue(const std::string& name, const ConfigNode& place) {
   std::vector<std::string> names;
-  for (const NamedValue& value : kValues) {
+  for (const NamedValue& value : std::span(kValues).first(std::size(kValues) - 1)) {
     if (value.name == name) return value;
     names.emplace_back(value.name);
   }
@@ -192,3 +195,7 @@ void LayoutColumns::AppendToOrder(int index) {
 }
 
 }  // namespace emplace::internal
+
+std::string_view emplace::ToString(ColumnValue value) {
+  return std::ranges::find(internal::kValues, value, &internal::NamedValue::value)->name;
+}

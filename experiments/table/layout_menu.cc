@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "experiments/console/config_edit.h"
 #include "experiments/console/menu.h"
 #include "framework/base/error.h"

@@ -77,9 +77,7 @@ class TableMaker {
 
   ResultTable Make() {
     if (layout_.agents_as_columns) AddAgentColumns();
-    for (const LayoutColumn& column : columns_) {
-      table_.columns.push_back({column.name, column.label, column.unit, column.value});
-    }
+    table_.columns = columns_;
     PlanRows();
     std::vector<ClaimCheck> claims(layout_.claims.begin(), layout_.claims.end());
     for (int r = 0; r < std::ssize(plans_); ++r) AddRow(plans_[r], r, claims);
@@ -184,7 +182,7 @@ class TableMaker {
   // Sorts rows by a column, the least first. Rows that differ only in the agent belong to one
   // problem and stay together; problems keep their order. Rows without a number come last.
   void SortRows() {
-    const auto column = std::ranges::find(table_.columns, layout_.sort, &ResultTableColumn::name);
+    const auto column = std::ranges::find(table_.columns, layout_.sort, &LayoutColumn::name);
     const auto agent = std::ranges::find(table_.heads, "agent");
     std::map<std::vector<std::string>, size_t> problems;
     std::vector<std::tuple<size_t, bool, double, size_t>> order;  // problem, missing, value, row
@@ -236,7 +234,7 @@ class TableMaker {
     for (size_t c = 0; c < sorted.size(); ++c) sorted[c] = c;
     std::stable_sort(
         sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return score[a] < score[b]; });
-    const std::vector<ResultTableColumn> columns = table_.columns;
+    const std::vector<LayoutColumn> columns = table_.columns;
     for (size_t c = 0; c < sorted.size(); ++c) table_.columns[c] = columns[sorted[c]];
     for (ResultTableRow& row : table_.rows) {
       const std::vector<TableCell> cells = row.cells;

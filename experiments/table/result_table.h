@@ -20,9 +20,10 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "experiments/table/seed_interval.h"
+#include "experiments/table/row_values.h"
 #include "experiments/table/table_layout.h"
 #include "experiments/table/table_runs.h"
 
@@ -41,11 +42,6 @@ struct TableCell {
   std::optional<PublishedNumber> published;
 };
 
-struct ResultTableColumn {
-  std::string name, label, unit;
-  ColumnValue value = ColumnValue::kStepTime;
-};
-
 struct ResultTableRow {
   std::vector<std::string> heads;  ///< its label, or the values of the row keys
   std::vector<TableCell> cells;    ///< [columns]
@@ -56,7 +52,7 @@ struct ResultTableRow {
 /// The result of a claim. It is open while runs are missing.
 enum class Verdict : std::uint8_t { kHolds, kDoesNotHold, kOpen };
 /// Returns "holds", "does not hold" or "open".
-std::string ToString(Verdict verdict);
+std::string_view ToString(Verdict verdict);
 
 /// Whether a claim about a method could hold if the method found other placements.
 enum class Possibility : std::uint8_t {
@@ -66,7 +62,7 @@ enum class Possibility : std::uint8_t {
   kExcluded,  ///< not possible even at the bound; only for claims that shorter step times favour
 };
 /// Returns "", "possible", "not known to be possible" or "not possible".
-std::string ToString(Possibility possibility);
+std::string_view ToString(Possibility possibility);
 
 /// A claim in one row.
 struct ClaimRow {
@@ -101,7 +97,7 @@ std::string VerdictText(const ClaimResult& claim);
 struct ResultTable {
   std::string title, note, unit;   ///< of the layout; unit: of step times
   std::vector<std::string> heads;  ///< {""}, or the row keys
-  std::vector<ResultTableColumn> columns;
+  std::vector<LayoutColumn> columns;
   std::vector<ResultTableRow> rows;
   std::string published_source, published_confidence;
   std::vector<ClaimResult> claims;

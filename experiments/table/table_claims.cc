@@ -5,59 +5,27 @@
 
 #include <fmt/format.h>
 
-#include "framework/base/error.h"
-
 namespace emplace {
 namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-std::string ToString(ClaimScope scope) {
-  switch (scope) {
-    case ClaimScope::kEvery:
-      return "every";
-    case ClaimScope::kSome:
-      return "some";
-    case ClaimScope::kMost:
-      return "most";
-  }
-  EMPLACE_CHECK(false);
-  return "";
-}
-
 }  // namespace
 
-std::string ToString(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kHolds:
-      return "holds";
-    case Verdict::kDoesNotHold:
-      return "does not hold";
-    case Verdict::kOpen:
-      return "open";
-  }
-  EMPLACE_CHECK(false);
-  return "";
+std::string_view ToString(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"holds", "does not hold", "open"};
+  return kNames[static_cast<size_t>(verdict)];
 }
 
-std::string ToString(Possibility possibility) {
-  switch (possibility) {
-    case Possibility::kUnknown:
-      return "";
-    case Possibility::kKnown:
-      return "possible";
-    case Possibility::kNotKnown:
-      return "not known to be possible";
-    case Possibility::kExcluded:
-      return "not possible";
-  }
-  EMPLACE_CHECK(false);
-  return "";
+std::string_view ToString(Possibility possibility) {
+  constexpr std::string_view kNames[] = {
+      "", "possible", "not known to be possible", "not possible"};
+  return kNames[static_cast<size_t>(possibility)];
 }
 
 std::string VerdictText(const ClaimResult& claim) {
   if (claim.verdict != Verdict::kDoesNotHold || claim.possible == Possibility::kUnknown) {
-    return ToString(claim.verdict);
+    return std::string(ToString(claim.verdict));
   }
   return claim.possible == Possibility::kKnown
              ? "not reached"
@@ -69,7 +37,7 @@ ClaimCheck::ClaimCheck(const LayoutClaim& claim) : claim_(claim), rows_held_(kTa
   result_.confidence = claim.confidence;
   result_.holds = claim.holds_text;
   result_.op = claim.holds.op;
-  result_.scope = ToString(claim.in);
+  result_.scope = kClaimScopes[static_cast<size_t>(claim.in)];
   result_.of = claim.of;
 }
 
@@ -137,16 +105,8 @@ Possibility ClaimCheck::Possible() const {
 
 bool ClaimCheck::HoldsIn(int num_rows) const {
   const int all = static_cast<int>(result_.rows.size());
-  switch (claim_.in) {
-    case ClaimScope::kEvery:
-      return num_rows == all;
-    case ClaimScope::kSome:
-      return num_rows > 0;
-    case ClaimScope::kMost:
-      return 2 * num_rows > all;
-  }
-  EMPLACE_CHECK(false);
-  return false;
+  if (claim_.in == ClaimScope::kEvery) return num_rows == all;
+  return claim_.in == ClaimScope::kSome ? num_rows > 0 : 2 * num_rows > all;
 }
 
 ClaimResult ClaimCheck::Result() const {

@@ -38,7 +38,7 @@ std::string TableCsv(const ResultTable& table) {
   for (const ResultTableRow& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       const TableCell& cell = row.cells[c];
-      const ResultTableColumn& column = table.columns[c];
+      const LayoutColumn& column = table.columns[c];
       std::string begin;
       for (const std::string& head : row.heads) begin += CsvField(head) + ",";
       begin += fmt::format("{},{},{}", CsvField(column.name), CsvField(column.label), column.unit);

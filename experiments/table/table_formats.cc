@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kListedFailures = 20;
 
 // Returns whether the numbers are step times, which are infinite if no placement fits.
-bool IsStepTime(const ResultTableColumn& column) {
+bool IsStepTime(const LayoutColumn& column) {
   static const std::set<std::string> kUnits = {"s", "ms", "us", "ns"};
   static const std::set<ColumnValue> kOfStepTimes = {ColumnValue::kStepTime,
                                                      ColumnValue::kBound,
@@ -28,7 +28,7 @@ bool IsStepTime(const ResultTableColumn& column) {
 }
 
 // A speed-up of 0 means that no placement fits.
-bool IsNoSpeedUp(double value, const ResultTableColumn& column) {
+bool IsNoSpeedUp(double value, const LayoutColumn& column) {
   return column.value == ColumnValue::kSpeedUp && value == 0;
 }
 
@@ -40,7 +40,7 @@ int DecimalsFor(double value, int digits) {
   return std::clamp(digits - before, 0, 12);
 }
 
-int Decimals(double value, const ResultTableColumn& column) {
+int Decimals(double value, const LayoutColumn& column) {
   if (column.value == ColumnValue::kNoiseRegret) return 2;
   if (column.unit == "percent") return 1;
   if (column.unit == "count") return value == std::round(value) ? 0 : 1;
@@ -48,12 +48,12 @@ int Decimals(double value, const ResultTableColumn& column) {
 }
 
 // Durations in one table range from milliseconds to days.
-bool IsDuration(const ResultTableColumn& column) {
+bool IsDuration(const LayoutColumn& column) {
   return column.unit == "h" || column.value == ColumnValue::kSeconds;
 }
 
 // Returns "325.0 ms", "12.5 min", "41.2 h".
-std::string FormatLength(double value, const ResultTableColumn& column) {
+std::string FormatLength(double value, const LayoutColumn& column) {
   const double seconds = std::abs(value) * (column.unit == "h" ? 3600 : 1);
   const std::string text = seconds > 0 && seconds < 1
                                ? FormatTime(static_cast<Nanos>(std::llround(1e9 * seconds)))
@@ -61,7 +61,7 @@ std::string FormatLength(double value, const ResultTableColumn& column) {
   return value < 0 ? "-" + text : text;
 }
 
-std::string FormatWith(double value, int decimals, const ResultTableColumn& column) {
+std::string FormatWith(double value, int decimals, const LayoutColumn& column) {
   if (std::isnan(value)) return "–";
   if (IsNoSpeedUp(value, column)) return "OOM";
   if (value < 0 && std::isinf(value)) return "-∞";
@@ -169,7 +169,7 @@ void AppendPublished(const ResultTable& table, std::vector<std::string>& legend)
 
 }  // namespace
 
-std::string CellState(const TableCell& cell, const ResultTableColumn& column) {
+std::string CellState(const TableCell& cell, const LayoutColumn& column) {
   if (!cell.run) return cell.failed > 0 ? "failed" : "not run";
   if (std::isnan(cell.value)) return "undefined";
   if (IsNoSpeedUp(cell.value, column)) return "oom";
@@ -178,11 +178,11 @@ std::string CellState(const TableCell& cell, const ResultTableColumn& column) {
   return cell.value > 0 && IsStepTime(column) ? "oom" : "infinite";
 }
 
-std::string FormatCellNumber(double value, const ResultTableColumn& column) {
+std::string FormatCellNumber(double value, const LayoutColumn& column) {
   return FormatWith(value, Decimals(value, column), column);
 }
 
-CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column) {
+CellText DescribeCell(const TableCell& cell, const LayoutColumn& column) {
   if (!cell.run) return {CellState(cell, column), "", ""};
   CellText text{FormatCellNumber(cell.value, column), "", ""};
   if (cell.interval && std::isfinite(cell.interval->low)) {
@@ -213,7 +213,7 @@ std::string KindOf(const Interval& interval) {
   return interval.is_range ? "range" : "bootstrap 95 %";
 }
 
-std::string HeadOf(const ResultTableColumn& column) {
+std::string HeadOf(const LayoutColumn& column) {
   if (column.unit == "percent") return column.label + " [%]";
   if (column.unit == "ratio" || column.unit == "count" || IsDuration(column)) return column.label;
   return fmt::format("{} [{}]", column.label, column.unit);
@@ -226,7 +226,7 @@ bool HasPublished(const ResultTable& table) {
 }
 
 std::string FormatPublished(const PublishedNumber& number,
-                            const ResultTableColumn& column,
+                            const LayoutColumn& column,
                             const ResultTable& table) {
   std::string text = number.text;
   if (IsDuration(column) && std::isfinite(number.value)) text += " " + column.unit;
@@ -234,6 +234,35 @@ std::string FormatPublished(const PublishedNumber& number,
     text += fmt::format(" [{}]", number.confidence);
   }
   return text;
+}
+
+TableLines LinesOf(const ResultTable& table,
+                   std::string (*escape)(const std::string&),
+                   std::string (*join)(const CellText&)) {
+  const bool published = HasPublished(table);
+  const auto texts = [&](const std::vector<std::string>& heads, const char* source) {
+    std::vector<std::string> line;
+    for (const std::string& head : heads) line.push_back(escape(head));
+    if (published) line.emplace_back(source);
+    return line;
+  };
+  TableLines result{{texts(table.heads, "source")}};
+  result.num_left = result.lines[0].size();
+  for (const LayoutColumn& column : table.columns) {
+    result.lines[0].push_back(escape(HeadOf(column)));
+  }
+  for (const ResultTableRow& row : table.rows) {
+    std::vector<std::string> ours = texts(row.heads, "simulated"), theirs(row.heads.size());
+    theirs.push_back(escape(fmt::format("published [{}]", table.published_confidence)));
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const std::optional<PublishedNumber>& number = row.cells[c].published;
+      ours.push_back(join(DescribeCell(row.cells[c], table.columns[c])));
+      theirs.push_back(number ? escape(FormatPublished(*number, table.columns[c], table)) : "");
+    }
+    result.lines.push_back(std::move(ours));
+    if (row.HasPublished()) result.lines.push_back(std::move(theirs));
+  }
+  return result;
 }
 
 std::vector<std::string> LegendOf(const ResultTable& table) {
@@ -252,7 +281,7 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
         intervals.bootstrap ? fmt::format(" of fewer than {} seeds", kBootstrapSeeds) : "",
         kTableResamples));
   }
-  if (std::any_of(table.columns.begin(), table.columns.end(), [](const ResultTableColumn& column) {
+  if (std::any_of(table.columns.begin(), table.columns.end(), [](const LayoutColumn& column) {
         return IsExpected(column.value);
       })) {
     legend.emplace_back(

@@ -47,25 +47,25 @@ std::string TableJson(const ResultTable& table);
 /// Returns the state of a cell in a word: "number"; "oom" (no placement fits), "not reached" (the
 /// target of evaluations_to, seconds_to and their expected values), "infinite" and "undefined" (of
 /// formulas); "not run", "failed".
-std::string CellState(const TableCell& cell, const ResultTableColumn& column);
+std::string CellState(const TableCell& cell, const LayoutColumn& column);
 
 /// Returns a number of a column for people: "1.570", "OOM", "not reached", "19.5", "12.5 min" for a
 /// duration, "–" for undefined.
-std::string FormatCellNumber(double value, const ResultTableColumn& column);
+std::string FormatCellNumber(double value, const LayoutColumn& column);
 
 /// The text of a cell in up to three parts: "1.570", "[1.551, 1.602]", "(2 of 3 fit)"; or "not
 /// run". An interval is omitted if both ends print as the number does.
 struct CellText {
   std::string number, interval, note;
 };
-CellText DescribeCell(const TableCell& cell, const ResultTableColumn& column);
+CellText DescribeCell(const TableCell& cell, const LayoutColumn& column);
 
 /// Returns "range" or "bootstrap 95 %".
 std::string KindOf(const Interval& interval);
 
 /// Returns the head of a column, with its unit: "RL [s]", "speed-up [%]", "ratio". Durations
 /// (hours, and seconds of search) have their units in the cells.
-std::string HeadOf(const ResultTableColumn& column);
+std::string HeadOf(const LayoutColumn& column);
 
 /// Returns the sentences below the table: the meaning of the numbers, the source of published ones,
 /// the layout's note, and missing or failed runs.
@@ -74,10 +74,21 @@ std::vector<std::string> LegendOf(const ResultTable& table);
 /// Returns whether a cell has a published number.
 bool HasPublished(const ResultTable& table);
 
+/// The texts of a table for a format.
+struct TableLines {
+  std::vector<std::vector<std::string>> lines;  ///< the head, then one or two for each row
+  size_t num_left = 0;                          ///< columns of texts, before those of numbers
+};
+/// @param escape  escapes a text for the format
+/// @param join    joins the parts of a cell
+TableLines LinesOf(const ResultTable& table,
+                   std::string (*escape)(const std::string&),
+                   std::string (*join)(const CellText&));
+
 /// Returns a number of a paper as printed: "4.04", "OOM", "27.0 h"; with its confidence, "60.6
 /// [V]", if that differs from the table's.
 std::string FormatPublished(const PublishedNumber& number,
-                            const ResultTableColumn& column,
+                            const LayoutColumn& column,
                             const ResultTable& table);
 
 }  // namespace emplace

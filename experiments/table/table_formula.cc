@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -43,22 +42,6 @@ double Avg(const double* values, int count) {
   return Sum(values, count) / count;
 }
 
-double Abs(double value) {
-  return std::abs(value);
-}
-double Sqrt(double value) {
-  return std::sqrt(value);
-}
-double Exp(double value) {
-  return std::exp(value);
-}
-double Log(double value) {
-  return std::log(value);
-}
-double Round(double value) {
-  return std::round(value);
-}
-
 // Has none of muParser's random numbers: the same runs give the same table.
 mu::Parser MakeParser() {
   mu::Parser parser;
@@ -67,11 +50,16 @@ mu::Parser MakeParser() {
   parser.DefineFun("max", Max);
   parser.DefineFun("sum", Sum);
   parser.DefineFun("avg", Avg);
-  parser.DefineFun("abs", Abs);
-  parser.DefineFun("sqrt", Sqrt);
-  parser.DefineFun("exp", Exp);
-  parser.DefineFun("log", Log);
-  parser.DefineFun("round", Round);
+  parser.DefineFun(
+      "abs", +[](double value) { return std::abs(value); });
+  parser.DefineFun(
+      "sqrt", +[](double value) { return std::sqrt(value); });
+  parser.DefineFun(
+      "exp", +[](double value) { return std::exp(value); });
+  parser.DefineFun(
+      "log", +[](double value) { return std::log(value); });
+  parser.DefineFun(
+      "round", +[](double value) { return std::round(value); });
   parser.ClearConst();
   return parser;
 }
@@ -126,7 +114,7 @@ struct Formula::Impl {
 };
 
 Formula::Formula(const std::string& text, const ConfigNode& place)
-    : text_(text), place_(place), impl_(std::make_unique<Impl>()) {
+    : text_(text), place_(place), impl_(std::make_shared<Impl>()) {
   RequireArithmetic(text, place);
   RequireKnownFunctions(text, place);
   try {
@@ -142,15 +130,6 @@ Formula::Formula(const std::string& text, const ConfigNode& place)
     place.Fail(fmt::format("formula \"{}\": {}", text, error.GetMsg()));
   }
 }
-
-Formula::~Formula() = default;
-Formula::Formula(const Formula& other) : Formula(other.text_, other.place_) {
-}
-Formula& Formula::operator=(const Formula& other) {
-  return *this = Formula(other);
-}
-Formula::Formula(Formula&&) noexcept = default;
-Formula& Formula::operator=(Formula&&) noexcept = default;
 
 double Formula::Evaluate(Values values) const {
   EMPLACE_CHECK(values.size() == impl_->values.size());

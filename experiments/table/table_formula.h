@@ -16,24 +16,19 @@
 
 namespace emplace {
 
-/// A parsed formula.
+/// A parsed formula. Copies share one parser.
 class Formula {
  public:
   /// @param place  place of the text, for messages
   /// @throws InputError at `place` for an empty text, wrong syntax, or an unknown function
   Formula(const std::string& text, const ConfigNode& place);
-  ~Formula();
-  Formula(const Formula& other);
-  Formula& operator=(const Formula& other);
-  Formula(Formula&&) noexcept;
-  Formula& operator=(Formula&&) noexcept;
 
   const std::string& text() const { return text_; }
   /// Returns the names in the formula, sorted.
   const std::vector<std::string>& names() const { return names_; }
   const ConfigNode& place() const { return place_; }
 
-  /// Evaluates the formula. Infinities and NaN follow IEEE 754. Not thread-safe.
+  /// Evaluates the formula. Infinities and NaN follow IEEE 754. Not thread-safe, also for copies.
   /// @param values  [names().size()], in the order of the names
   double Evaluate(std::span<const double> values) const;
 
@@ -46,7 +41,7 @@ class Formula {
   std::string text_;
   ConfigNode place_;
   std::vector<std::string> names_;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 /// A comparison of a claim: "left <= right".

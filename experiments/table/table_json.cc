@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "experiments/table/table_formats.h"
@@ -10,65 +9,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json Finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
-
 // Returns "inf" and "-inf" as texts, because JSON has no such numbers.
 Json JsonNumber(double value) {
-  return std::isinf(value) ? Json(value > 0 ? "inf" : "-inf") : Finite(value);
+  return std::isinf(value) ? Json(value > 0 ? "inf" : "-inf") : Json(value);
 }
 
 Json SeedsJson(const SeedCounts& seeds) {
   return seeds.most > 0 ? Json{seeds.least, seeds.most} : Json();
 }
 
-std::string ToText(ColumnValue value) {
-  switch (value) {
-    case ColumnValue::kStepTime:
-      return "step_time";
-    case ColumnValue::kEvaluations:
-      return "evaluations";
-    case ColumnValue::kSeconds:
-      return "seconds";
-    case ColumnValue::kRanks:
-      return "ranks";
-    case ColumnValue::kHardwareHours:
-      return "hardware_hours";
-    case ColumnValue::kEvaluationsTo:
-      return "evaluations_to";
-    case ColumnValue::kSecondsTo:
-      return "seconds_to";
-    case ColumnValue::kExpectedEvaluationsTo:
-      return "expected_evaluations_to";
-    case ColumnValue::kExpectedSecondsTo:
-      return "expected_seconds_to";
-    case ColumnValue::kReached:
-      return "reached";
-    case ColumnValue::kBound:
-      return "bound";
-    case ColumnValue::kBestKnown:
-      return "best_known";
-    case ColumnValue::kBestSingleDevice:
-      return "best_single_device";
-    case ColumnValue::kSpeedUp:
-      return "speed_up";
-    case ColumnValue::kGap:
-      return "gap";
-    case ColumnValue::kOptimal:
-      return "optimal";
-    case ColumnValue::kNoiseRegret:
-      return "noise_regret";
-    case ColumnValue::kFormula:
-      return "formula";
-  }
-  return "";
-}
-
-Json CellJson(const TableCell& cell, const ResultTableColumn& column) {
+Json CellJson(const TableCell& cell, const LayoutColumn& column) {
   const std::optional<Interval>& interval = cell.interval;
   Json json = {{"state", CellState(cell, column)},
-               {"median", Finite(cell.value)},
+               {"median", cell.value},
                {"low", interval ? JsonNumber(interval->low) : Json()},
                {"high", interval ? JsonNumber(interval->high) : Json()},
                {"interval", interval ? Json(KindOf(*interval)) : Json()},
@@ -82,7 +35,7 @@ Json CellJson(const TableCell& cell, const ResultTableColumn& column) {
                {"published", nullptr}};
   if (const auto& published = cell.published) {
     json["published"] = {{"state", std::isinf(published->value) ? "oom" : "number"},
-                         {"value", Finite(published->value)},
+                         {"value", published->value},
                          {"confidence", published->confidence}};
   }
   return json;
@@ -95,7 +48,7 @@ Json ClaimJson(const ClaimResult& claim) {
                     {"verdict", ToString(row.verdict)},
                     {"left", JsonNumber(row.left)},
                     {"right", JsonNumber(row.right)},
-                    {"share", Finite(row.share)},
+                    {"share", row.share},
                     {"seeds", SeedsJson(row.seeds)},
                     {"possible", ToString(row.possible)},
                     {"best_known", {JsonNumber(row.best_left), JsonNumber(row.best_right)}},
@@ -109,7 +62,7 @@ Json ClaimJson(const ClaimResult& claim) {
           {"verdict", ToString(claim.verdict)},
           {"verdict_text", VerdictText(claim)},
           {"rows_held", claim.rows_held},
-          {"share", Finite(claim.share)},
+          {"share", claim.share},
           {"seeds", SeedsJson(claim.seeds)},
           {"of", claim.of},
           {"possible", ToString(claim.possible)},
@@ -120,11 +73,11 @@ Json ClaimJson(const ClaimResult& claim) {
 
 std::string TableJson(const ResultTable& table) {
   Json columns = Json::array(), rows = Json::array(), claims = Json::array();
-  for (const ResultTableColumn& column : table.columns) {
+  for (const LayoutColumn& column : table.columns) {
     columns.push_back({{"name", column.name},
                        {"label", column.label},
                        {"unit", column.unit},
-                       {"value", ToText(column.value)}});
+                       {"value", ToString(column.value)}});
   }
   for (const ResultTableRow& row : table.rows) {
     Json cells = Json::object();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -233,17 +232,15 @@ class LayoutReader {
     const auto fields = ReadFields<ClaimFields>(node);
     if (fields.text.empty()) node.Fail("expected text: the claim in words");
     if (fields.holds.empty()) node.Fail("expected holds: a comparison, as in \"rl <= expert\"");
-    static const std::vector<std::string> kScopes = {"every", "some", "most"};
-    RequireOneOf(fields.in, kScopes, "in", PlaceOf(node, "in"));
-    LayoutClaim claim{fields.text,
-                      ReadConfidence(fields.confidence, PlaceOf(node, "confidence")),
-                      fields.holds,
-                      ParseComparison(fields.holds, node.At("holds")),
-                      ReadConditions(fields.where),
-                      fields.in == "every"  ? ClaimScope::kEvery
-                      : fields.in == "some" ? ClaimScope::kSome
-                                            : ClaimScope::kMost,
-                      fields.of};
+    RequireOneOf(fields.in, kClaimScopes, "in", PlaceOf(node, "in"));
+    LayoutClaim claim{
+        fields.text,
+        ReadConfidence(fields.confidence, PlaceOf(node, "confidence")),
+        fields.holds,
+        ParseComparison(fields.holds, node.At("holds")),
+        ReadConditions(fields.where),
+        static_cast<ClaimScope>(std::ranges::find(kClaimScopes, fields.in) - kClaimScopes.begin()),
+        fields.of};
     if (columns_) {
       columns_->RequireNames(claim.holds.left);
       columns_->RequireNames(claim.holds.right);

@@ -32,6 +32,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/table/table_formula.h"
@@ -89,6 +90,9 @@ enum class ColumnValue : std::uint8_t {
   kFormula,      ///< of other columns
 };
 
+/// Returns the name in layouts: "step_time".
+std::string_view ToString(ColumnValue value);
+
 /// Returns whether the value is the minimum over all runs of the column, which may differ in any
 /// key.
 constexpr bool IsOfProblem(ColumnValue value) {
@@ -110,16 +114,18 @@ constexpr bool HasTarget(ColumnValue value) {
 
 struct LayoutColumn {
   std::string name, label;
+  /// "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times the formula)
+  std::string unit;
   ColumnValue value = ColumnValue::kStepTime;
   std::string agent;                ///< label; empty: the agent of the row, or all
   std::vector<RunCondition> where;  ///< runs of the row that satisfy all of these
   std::optional<Formula> formula;   ///< for kFormula; for HasTarget() the target [unit of table]
-  /// "s", "ms", "us", "ns", "h", "count", "ratio", "percent" (100 times the formula)
-  std::string unit;
 };
 
 /// The number of rows in which a claim has to hold: all, at least one, more than half.
 enum class ClaimScope : std::uint8_t { kEvery, kSome, kMost };
+/// [ClaimScope]
+inline const std::vector<std::string> kClaimScopes = {"every", "some", "most"};
 
 /// A claim about the numbers of rows.
 struct LayoutClaim {

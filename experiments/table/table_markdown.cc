@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,8 +7,6 @@
 
 namespace emplace {
 namespace {
-
-using Lines = std::vector<std::vector<std::string>>;
 
 // Escapes markup: a vertical bar would end the cell, a line break the table; "<" would begin HTML
 // and "](" a link.
@@ -35,8 +31,7 @@ std::string EscapeMarkdown(const std::string& text) {
   return escaped;
 }
 
-std::string MarkdownCell(const TableCell& cell, const ResultTableColumn& column) {
-  const CellText text = DescribeCell(cell, column);
+std::string MarkdownCell(const CellText& text) {
   std::string line = text.number;
   if (!text.interval.empty()) line += " " + text.interval;
   if (!text.note.empty()) line += " " + text.note;
@@ -51,7 +46,7 @@ std::string Share(double share, const SeedCounts& seeds) {
 
 // Returns a side of a comparison with four significant digits.
 std::string Side(double value) {
-  static const ResultTableColumn kPlain{"", "", "ratio", ColumnValue::kFormula};
+  static const LayoutColumn kPlain{"", "", "ratio", ColumnValue::kFormula};
   return std::isfinite(value) ? fmt::format("{:.4g}", value) : FormatCellNumber(value, kPlain);
 }
 
@@ -99,30 +94,10 @@ std::string ClaimText(const ResultTable& table, const ClaimResult& claim) {
 }  // namespace
 
 std::string TableMarkdown(const ResultTable& table) {
-  const bool published = HasPublished(table);
-  Lines lines(1);
-  for (const std::string& head : table.heads) lines[0].push_back(EscapeMarkdown(head));
-  if (published) lines[0].emplace_back("source");
-  const size_t num_left = lines[0].size();
-  for (const ResultTableColumn& column : table.columns)
-    lines[0].push_back(EscapeMarkdown(HeadOf(column)));
-  for (const ResultTableRow& row : table.rows) {
-    std::vector<std::string> ours, theirs(row.heads.size());
-    for (const std::string& head : row.heads) ours.push_back(EscapeMarkdown(head));
-    if (published) ours.emplace_back("simulated");
-    theirs.push_back(fmt::format("published [{}]", table.published_confidence));
-    for (size_t c = 0; c < row.cells.size(); ++c) {
-      const TableCell& cell = row.cells[c];
-      ours.push_back(MarkdownCell(cell, table.columns[c]));
-      theirs.push_back(cell.published ? FormatPublished(*cell.published, table.columns[c], table)
-                                      : "");
-    }
-    lines.push_back(std::move(ours));
-    if (row.HasPublished()) lines.push_back(std::move(theirs));
-  }
+  const TableLines table_lines = LinesOf(table, EscapeMarkdown, MarkdownCell);
   std::string text =
       table.title.empty() ? "" : fmt::format("## {}\n\n", EscapeMarkdown(table.title));
-  text += MarkdownLines(lines, num_left);
+  text += MarkdownLines(table_lines.lines, table_lines.num_left);
   for (const std::string& sentence : LegendOf(table))
     text += "\n" + EscapeMarkdown(sentence) + "\n";
   return text;

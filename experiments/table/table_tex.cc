@@ -62,8 +62,7 @@ std::vector<std::string> WordsOf(const std::string& text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-std::string TexCell(const TableCell& cell, const ResultTableColumn& column) {
-  const CellText text = DescribeCell(cell, column);
+std::string TexCell(const CellText& text) {
   std::string line = EscapeTex(text.number);
   if (!text.interval.empty()) line += " {\\scriptsize " + EscapeTex(text.interval) + "}";
   if (!text.note.empty()) line += " {\\scriptsize " + EscapeTex(text.note) + "}";
@@ -73,13 +72,7 @@ std::string TexCell(const TableCell& cell, const ResultTableColumn& column) {
 }  // namespace
 
 std::string TableTex(const ResultTable& table) {
-  const bool published = HasPublished(table);
-  std::vector<std::string> heads;
-  for (const std::string& head : table.heads) heads.push_back(EscapeTex(head));
-  if (published) heads.emplace_back("source");
-  const size_t num_left = heads.size();
-  for (const ResultTableColumn& column : table.columns) heads.push_back(EscapeTex(HeadOf(column)));
-
+  const auto [lines, num_left] = LinesOf(table, EscapeTex, TexCell);
   std::string caption = table.title.empty() ? "" : table.title + ". ";
   for (const std::string& sentence : LegendOf(table)) {
     caption += sentence + (sentence.ends_with('.') ? " " : ". ");
@@ -90,22 +83,8 @@ std::string TableTex(const ResultTable& table) {
   text += fmt::format("  \\begin{{tabular}}{{{}{}}}\n  \\toprule\n",
                       std::string(num_left, 'l'),
                       std::string(table.columns.size(), 'r'));
-  text += Join(heads) + "  \\midrule\n";
-  for (const ResultTableRow& row : table.rows) {
-    std::vector<std::string> ours, theirs(row.heads.size());
-    for (const std::string& head : row.heads) ours.push_back(EscapeTex(head));
-    if (published) ours.emplace_back("simulated");
-    theirs.push_back(EscapeTex(fmt::format("published [{}]", table.published_confidence)));
-    for (size_t c = 0; c < row.cells.size(); ++c) {
-      const TableCell& cell = row.cells[c];
-      ours.push_back(TexCell(cell, table.columns[c]));
-      theirs.push_back(cell.published
-                           ? EscapeTex(FormatPublished(*cell.published, table.columns[c], table))
-                           : "");
-    }
-    text += Join(ours);
-    if (row.HasPublished()) text += Join(theirs);
-  }
+  for (size_t i = 0; i < lines.size(); ++i)
+    text += Join(lines[i]) + (i == 0 ? "  \\midrule\n" : "");
   return text + "  \\bottomrule\n  \\end{tabular}\n\\end{table}\n";
 }
 

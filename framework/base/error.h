@@ -36,6 +36,16 @@ std::string ChoicesHint(std::string_view value, std::span<const std::string> cho
                                std::string_view value,
                                std::span<const std::string> choices);
 
+/// Returns body(). Puts a place before the message of an InputError: "`place`: message".
+template <class Body>
+auto AtPlace(const std::string& place, const Body& body) {
+  try {
+    return body();
+  } catch (const InputError& error) {
+    throw InputError(place + ": " + error.what());
+  }
+}
+
 namespace internal {
 [[noreturn]] void CheckFailed(const char* file,
                               int line,

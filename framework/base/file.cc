@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -144,24 +145,15 @@ std::string Compress(std::string_view content) {
                              MAX_WBITS + kGzip,
                              kMemoryLevel,
                              Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string packed;
-  std::size_t read = 0, written = 0;
-  int result = Z_OK;
-  while (result != Z_STREAM_END) {
-    if (written == packed.size()) packed.resize(packed.size() + kChunk);
-    const uInt in = static_cast<uInt>(std::min<std::size_t>(content.size() - read, 1u << 30));
-    const uInt out = static_cast<uInt>(packed.size() - written);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data() + read));
-    stream.avail_in = in;
-    stream.next_out = reinterpret_cast<Bytef*>(packed.data() + written);
-    stream.avail_out = out;
-    result = deflate(&stream, read + in == content.size() ? Z_FINISH : Z_NO_FLUSH);
-    EMPLACE_CHECK(result != Z_STREAM_ERROR);
-    read += in - stream.avail_in;
-    written += out - stream.avail_out;
-  }
+  std::string packed(deflateBound(&stream, content.size()), '\0');
+  EMPLACE_CHECK(packed.size() <= UINT_MAX, "more than ReadFile() accepts");
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EMPLACE_CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  packed.resize(stream.total_out);
   deflateEnd(&stream);
-  packed.resize(written);
   return packed;
 }
 

@@ -295,13 +295,10 @@ void CheckJsonFormat(const Json& format,
     throw InputError(
         fmt::format("{}: required key \"version\" is missing; expected {}", where, newest_version));
   }
-  std::string wrong;
-  try {
-    wrong = WhyUnreadable(JsonCount(version), newest_version);
-  } catch (const InputError& error) {
-    wrong = error.what();
-  }
-  if (!wrong.empty()) throw InputError(fmt::format("{}: version: {}", where, wrong));
+  AtPlace(fmt::format("{}: version", where), [&] {
+    const std::string wrong = WhyUnreadable(JsonCount(version), newest_version);
+    if (!wrong.empty()) throw InputError(wrong);
+  });
 }
 
 std::int64_t JsonCount(const Json& value) {

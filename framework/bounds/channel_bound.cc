@@ -1,7 +1,7 @@
-#include "framework/bounds/channel_bound.h"
-
 #include <algorithm>
 #include <tuple>
+
+#include "framework/bounds/one_machine.h"
 
 namespace emplace {
 

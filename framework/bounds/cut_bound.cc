@@ -1,11 +1,9 @@
 #include "framework/bounds/cut_bound.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <queue>
 #include <set>

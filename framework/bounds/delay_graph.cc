@@ -1,7 +1,5 @@
 #include "framework/bounds/delay_graph.h"
 
-#include <algorithm>
-#include <bit>
 #include <unordered_map>
 
 namespace emplace {
@@ -63,46 +61,6 @@ void DelayGraph::Add(int from, int to, std::span<const Nanos> delays) {
   added_[to].push_back({from, static_cast<int>(bytes_.size())});
   bytes_.push_back(-1);
   delays_.insert(delays_.end(), delays.begin(), delays.end());
-}
-
-void DelayGraph::SetFinish(int op,
-                           std::span<const std::uint64_t> masks,
-                           std::span<Nanos> finish) const {
-  const int n = num_devices_;
-  Nanos* const own = &finish[size_t(op) * n];
-  const std::uint64_t mask = masks[group_[op]];
-  for (int d = 0; d < n; ++d) own[d] = mask >> d & 1 ? 0 : kMaxNanos;
-  for (const auto edges : {edges_into(op), added_into(op)}) {
-    for (const Edge& edge : edges) {
-      RaiseStart(
-          delays(edge.table), masks[group_[edge.op]], &finish[size_t(edge.op) * n], mask, own, n);
-    }
-  }
-  for (int d = 0; d < n; ++d) own[d] = std::min(kMaxNanos, own[d] + cost(op)[d]);
-}
-
-void DelayGraph::SetPaths(std::span<const std::uint64_t> masks,
-                          std::vector<Nanos>& finish,
-                          std::vector<Nanos>& tail) const {
-  const int n = num_devices_;
-  finish.resize(size_t(num_ops()) * n);
-  for (int op = 0; op < num_ops(); ++op) SetFinish(op, masks, finish);
-  tail.assign(finish.size(), 0);
-  Nanos whole[kMaxDevices];
-  for (int op = num_ops() - 1; op >= 0; --op) {
-    const std::uint64_t mask = masks[group_[op]];
-    Nanos* const own = &tail[size_t(op) * n];
-    for (int d = 0; d < n; ++d) {
-      if (!(mask >> d & 1)) own[d] = kMaxNanos;
-      whole[d] = std::min(kMaxNanos, own[d] + cost(op)[d]);
-    }
-    for (const auto edges : {edges_into(op), added_into(op)}) {
-      for (const Edge& edge : edges) {
-        RaiseTail(
-            delays(edge.table), mask, whole, masks[group_[edge.op]], &tail[size_t(edge.op) * n], n);
-      }
-    }
-  }
 }
 
 }  // namespace emplace

@@ -29,42 +29,71 @@ using DeviceMasks = std::vector<std::uint64_t>;
 /// Returns Problem::allowed_devices() of all groups.
 DeviceMasks AllowedDevices(const Problem& problem);
 
-/// Raises the start of the target of an edge: start[d] becomes at least the minimum of finish[s] +
-/// delays[s, d] over the devices s in the source's mask, for each d in the target's mask.
-inline void RaiseStart(std::span<const Nanos> delays,
-                       std::uint64_t source_mask,
-                       const Nanos* finish,
-                       std::uint64_t target_mask,
-                       Nanos* start,
-                       int num_devices) {
-  for (std::uint64_t targets = target_mask; targets; targets &= targets - 1) {
-    const int d = std::countr_zero(targets);
-    Nanos least = kMaxNanos;
-    for (std::uint64_t sources = source_mask; sources; sources &= sources - 1) {
-      const int s = std::countr_zero(sources);
-      least = std::min(least, finish[s] + delays[size_t(s) * num_devices + d]);
+/// Sets finish[op, d] for each device d: the earliest finish of an op after all that it awaits, if
+/// each group is on one of its devices in `masks`; kMaxNanos where it may not run.
+/// @param graph   a DelayGraph, or a part of one with own numbers of ops: num_ops(), num_devices(),
+///   group(op), cost(op), delays(table), and visit_edges_into(op, visit(edge))
+/// @param masks   [num_groups], a subset of the allowed devices
+/// @param finish  [num_ops, num_devices], already set for all earlier ops [ns]
+template <class Delays>
+void SetFinish(const Delays& graph,
+               int op,
+               std::span<const std::uint64_t> masks,
+               std::span<Nanos> finish) {
+  const int n = graph.num_devices();
+  Nanos* const own = &finish[size_t(op) * n];
+  const std::uint64_t mask = masks[graph.group(op)];
+  for (int d = 0; d < n; ++d) own[d] = mask >> d & 1 ? 0 : kMaxNanos;
+  graph.visit_edges_into(op, [&](const auto& edge) {
+    const std::span<const Nanos> delays = graph.delays(edge.table);
+    const Nanos* const from = &finish[size_t(edge.op) * n];
+    for (std::uint64_t targets = mask; targets; targets &= targets - 1) {
+      const int d = std::countr_zero(targets);
+      Nanos least = kMaxNanos;
+      for (std::uint64_t rest = masks[graph.group(edge.op)]; rest; rest &= rest - 1) {
+        const int s = std::countr_zero(rest);
+        least = std::min(least, from[s] + delays[size_t(s) * n + d]);
+      }
+      own[d] = std::max(own[d], least);
     }
-    start[d] = std::max(start[d], least);
-  }
+  });
+  for (int d = 0; d < n; ++d) own[d] = std::min(kMaxNanos, own[d] + graph.cost(op)[d]);
 }
 
-/// Raises the tail of the source of an edge: tail[s] becomes at least the minimum of delays[s, d] +
-/// rest[d] over the devices d in the target's mask, for each s in the source's mask. `rest` is the
-/// cost plus the tail of the target.
-inline void RaiseTail(std::span<const Nanos> delays,
-                      std::uint64_t target_mask,
-                      const Nanos* rest,
-                      std::uint64_t source_mask,
-                      Nanos* tail,
-                      int num_devices) {
-  for (std::uint64_t sources = source_mask; sources; sources &= sources - 1) {
-    const int s = std::countr_zero(sources);
-    Nanos least = kMaxNanos;
-    for (std::uint64_t targets = target_mask; targets; targets &= targets - 1) {
-      const int d = std::countr_zero(targets);
-      least = std::min(least, delays[size_t(s) * num_devices + d] + rest[d]);
+/// Computes the longest paths from the beginning and to the end, within the masks.
+/// @param graph   as above
+/// @param finish  [num_ops, num_devices] out: as SetFinish(), of all ops
+/// @param tail    [num_ops, num_devices] out: the least time from there to the end of the step
+template <class Delays>
+void SetPaths(const Delays& graph,
+              std::span<const std::uint64_t> masks,
+              std::vector<Nanos>& finish,
+              std::vector<Nanos>& tail) {
+  const int n = graph.num_devices();
+  finish.resize(size_t(graph.num_ops()) * n);
+  for (int op = 0; op < graph.num_ops(); ++op) SetFinish(graph, op, masks, finish);
+  tail.assign(finish.size(), 0);
+  Nanos whole[kMaxDevices];
+  for (int op = graph.num_ops() - 1; op >= 0; --op) {
+    const std::uint64_t mask = masks[graph.group(op)];
+    Nanos* const own = &tail[size_t(op) * n];
+    for (int d = 0; d < n; ++d) {
+      if (!(mask >> d & 1)) own[d] = kMaxNanos;
+      whole[d] = std::min(kMaxNanos, own[d] + graph.cost(op)[d]);
     }
-    tail[s] = std::max(tail[s], least);
+    graph.visit_edges_into(op, [&](const auto& edge) {
+      const std::span<const Nanos> delays = graph.delays(edge.table);
+      Nanos* const to = &tail[size_t(edge.op) * n];
+      for (std::uint64_t rest = masks[graph.group(edge.op)]; rest; rest &= rest - 1) {
+        const int s = std::countr_zero(rest);
+        Nanos least = kMaxNanos;
+        for (std::uint64_t targets = mask; targets; targets &= targets - 1) {
+          const int d = std::countr_zero(targets);
+          least = std::min(least, delays[size_t(s) * n + d] + whole[d]);
+        }
+        to[s] = std::max(to[s], least);
+      }
+    });
   }
 }
 
@@ -99,22 +128,15 @@ class DelayGraph {
   }
   /// Returns the edges into an op that were added by Add().
   std::span<const Edge> added_into(int op) const { return added_[op]; }
+  /// Calls visit(edge) for all of these edges.
+  template <class Visit>
+  void visit_edges_into(int op, const Visit& visit) const {
+    for (const Edge& edge : edges_into(op)) visit(edge);
+    for (const Edge& edge : added_into(op)) visit(edge);
+  }
 
   /// Adds an edge. @param delays  [num_devices, num_devices] [ns]
   void Add(int from, int to, std::span<const Nanos> delays);
-
-  /// Sets finish[op, d] for each device d: the earliest finish of an op after all that it awaits,
-  /// if each group is on one of its devices in `masks`; kMaxNanos where it may not run.
-  /// @param masks   [num_groups], a subset of allowed_devices()
-  /// @param finish  [num_ops, num_devices], already set for all earlier ops [ns]
-  void SetFinish(int op, std::span<const std::uint64_t> masks, std::span<Nanos> finish) const;
-
-  /// Computes the longest paths from the beginning and to the end, within the masks.
-  /// @param finish  [num_ops, num_devices] out: as SetFinish(), of all ops
-  /// @param tail    [num_ops, num_devices] out: the least time from there to the end of the step
-  void SetPaths(std::span<const std::uint64_t> masks,
-                std::vector<Nanos>& finish,
-                std::vector<Nanos>& tail) const;
 
  private:
   const Problem& problem_;

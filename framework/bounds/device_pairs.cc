@@ -1,10 +1,9 @@
-#include "framework/bounds/device_pairs.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <utility>
 
+#include "framework/bounds/segment_search.h"
 #include "framework/cluster/symmetry.h"
 #include "framework/cost/costs.h"
 

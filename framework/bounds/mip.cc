@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kIterationsPerLook = 2000;
 constexpr double kWhole = 1e-6;
-constexpr double kTolerance = 1e-9;
 
 double ClpLimit(double limit) {
   constexpr double kInfinite = std::numeric_limits<double>::max();
@@ -99,10 +98,12 @@ struct LinearProgramme::Solver {
   ~Solver() { Clp_deleteModel(clp); }
 };
 
-LinearProgramme::LinearProgramme(const LinearModel& model) : solver_(std::make_unique<Solver>()) {
+LinearProgramme::LinearProgramme(const LinearModel& model, double tolerance)
+    : solver_(std::make_unique<Solver>()) {
   Clp_Simplex* const clp = solver_->clp;
   Clp_setLogLevel(clp, 0);
-  std::vector<double> upper;
+  std::vector<double> lower, upper;
+  for (const double limit : model.lower) lower.push_back(ClpLimit(limit));
   for (const double limit : model.upper) upper.push_back(ClpLimit(limit));
   const CoinBigIndex none = 0;
   std::vector<CoinBigIndex> starts(model.num_columns() + 1, none);
@@ -112,14 +113,14 @@ LinearProgramme::LinearProgramme(const LinearModel& model) : solver_(std::make_u
                   starts.data(),
                   nullptr,
                   nullptr,
-                  model.lower.data(),
+                  lower.data(),
                   upper.data(),
                   model.cost.data(),
                   nullptr,
                   nullptr);
   solver_->columns = model.num_columns();
-  Clp_setPrimalTolerance(clp, kTolerance);
-  Clp_setDualTolerance(clp, kTolerance);
+  Clp_setPrimalTolerance(clp, tolerance);
+  Clp_setDualTolerance(clp, tolerance);
   AddRows(model);
 }
 

@@ -20,7 +20,8 @@ namespace emplace {
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 struct LinearModel {
-  /// Adds a column with finite bounds, except that `upper` may be kNoLimit. @return its index
+  /// Adds a column. The bounds are finite, except that `upper` may be kNoLimit, and `lower`
+  /// -kNoLimit if no ProvenValue() is wanted. @return its index
   int AddColumn(double cost, double lower, double upper);
   /// @param entries  column, coefficient; each column at most once; zeros are left out
   /// @return its index
@@ -58,7 +59,8 @@ double ProvenValue(const LinearModel& model,
 /// rows may be added. Each solution starts from the one before.
 class LinearProgramme {
  public:
-  explicit LinearProgramme(const LinearModel& model);
+  /// @param tolerance  of rows and of reduced costs
+  explicit LinearProgramme(const LinearModel& model, double tolerance = 1e-9);
   ~LinearProgramme();
   LinearProgramme(const LinearProgramme&) = delete;
   LinearProgramme& operator=(const LinearProgramme&) = delete;

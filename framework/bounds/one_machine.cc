@@ -1,6 +1,5 @@
 #include "framework/bounds/one_machine.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace emplace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/base/time.h"
+#include "framework/cluster/cluster.h"
 
 namespace emplace {
 
@@ -38,11 +39,12 @@ JobSet CriticalJobs(std::vector<Job>& jobs);
 Nanos OneMachineBound(std::vector<Job>& jobs, int slots = 1);
 
 /// Removes from `mask` the devices for which time_on(device) [ns] is more than `target`.
-/// @param mask  not 0
+/// @param mask     not 0
+/// @param changed  becomes true if a device is removed
 /// @return the least time_on() of the devices in the mask [ns]; if that is more than `target`, the
 ///   mask is not changed
 template <class TimeOn>
-Nanos KeepFitting(std::uint64_t& mask, Nanos target, const TimeOn& time_on) {
+Nanos KeepFitting(std::uint64_t& mask, Nanos target, bool& changed, const TimeOn& time_on) {
   std::uint64_t fitting = 0;
   Nanos least = kMaxNanos;
   for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
@@ -50,8 +52,39 @@ Nanos KeepFitting(std::uint64_t& mask, Nanos target, const TimeOn& time_on) {
     least = std::min(least, time);
     if (time <= target) fitting |= rest & -rest;
   }
-  if (fitting != 0) mask = fitting;
+  if (fitting != 0) {
+    changed = changed || fitting != mask;
+    mask = fitting;
+  }
   return least;
 }
+
+/// An item that an op makes on one device and another op awaits on another device.
+struct SentItem {
+  int maker;           ///< items with equal maker and destination count once
+  int from, to;        ///< two distinct devices
+  std::int64_t bytes;  ///< [B]
+  Nanos head;          ///< earliest time at which it is made [ns]
+  Nanos tail;          ///< least time from its arrival to the end of the step [ns]
+};
+
+/// A lower bound on the time that channels need for the items sent over them. A channel sends one
+/// item at a time; each has a head before it and a tail after it.
+class ChannelBound {
+ public:
+  /// @param cluster  outlives this
+  explicit ChannelBound(const Cluster& cluster);
+
+  /// Returns the largest bound over the channels with at least two items; 0 if there is none. Of
+  /// several items from one maker to one device only the largest counts; of equally large items,
+  /// that with the longest tail. Broadcast channels are left out, as items may share a transfer
+  /// there.
+  /// @param sent  is reordered
+  Nanos operator()(std::vector<SentItem>& sent);
+
+ private:
+  const Cluster& cluster_;
+  std::vector<std::vector<Job>> jobs_;  // [num_channels]
+};
 
 }  // namespace emplace

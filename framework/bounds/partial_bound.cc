@@ -26,13 +26,9 @@ PartialBound::PartialBound(const Problem& problem)
 
 void PartialBound::SetNodes(const DelayGraph& graph) {
   const int n = num_devices_, num_ops = graph.num_ops();
-  const auto for_edges_into = [&](int op, const auto& visit) {
-    for (const DelayGraph::Edge& edge : graph.edges_into(op)) visit(edge);
-    for (const DelayGraph::Edge& edge : graph.added_into(op)) visit(edge);
-  };
   std::vector<int> num_readers(num_ops, 0);
   for (int op = 0; op < num_ops; ++op) {
-    for_edges_into(op, [&](const DelayGraph::Edge& edge) { ++num_readers[edge.op]; });
+    graph.visit_edges_into(op, [&](const DelayGraph::Edge& edge) { ++num_readers[edge.op]; });
   }
   std::vector<int> node_of(num_ops);
   begin_.push_back(0);
@@ -53,7 +49,7 @@ void PartialBound::SetNodes(const DelayGraph& graph) {
     members_[graph.group(op)].push_back(node_of[op]);
     group_.push_back(graph.group(op));
     cost_.insert(cost_.end(), graph.cost(op).begin(), graph.cost(op).end());
-    for_edges_into(op, [&](const DelayGraph::Edge& edge) {
+    graph.visit_edges_into(op, [&](const DelayGraph::Edge& edge) {
       edges_.push_back({node_of[edge.op], edge.table});
     });
     begin_.push_back(static_cast<int>(edges_.size()));
@@ -264,19 +260,11 @@ void PartialBound::SetTails(const DeviceMasks& masks) {
 Nanos PartialBound::Paths(DeviceMasks& masks, Nanos target, bool& changed) {
   Nanos bound = 0;
   for (int i = 0; i < num_nodes(); ++i) {
-    std::uint64_t& mask = masks[group_[i]];
-    std::uint64_t fitting = 0;
-    Nanos least = kMaxNanos;
-    for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
-      const size_t at = size_t(i) * num_devices_ + std::countr_zero(rest);
-      const Nanos through = finish_[at] + tail_[at];
-      least = std::min(least, through);
-      if (through <= target) fitting |= rest & -rest;
-    }
-    bound = std::max(bound, least);
-    if (fitting == 0) return bound;
-    changed = changed || fitting != mask;
-    mask = fitting;
+    bound = std::max(bound, KeepFitting(masks[group_[i]], target, changed, [&](int d) {
+                       const size_t at = size_t(i) * num_devices_ + d;
+                       return finish_[at] + tail_[at];
+                     }));
+    if (bound > target) return bound;
   }
   return bound;
 }
@@ -303,14 +291,12 @@ Nanos PartialBound::Devices(DeviceMasks& masks, Nanos target, bool& changed) {
   if (bound > target) return bound;
   for (int g = 0; g < problem_.num_groups(); ++g) {
     if (std::has_single_bit(masks[g])) continue;
-    const std::uint64_t before = masks[g];
-    bound = std::max(bound, KeepFitting(masks[g], target, [&](int d) {
+    bound = std::max(bound, KeepFitting(masks[g], target, changed, [&](int d) {
                        jobs_ = fixed_[d];
                        AddJobs(g, d, jobs_);
                        return OneMachineBound(jobs_, slots(d));
                      }));
     if (bound > target) return bound;
-    changed = changed || masks[g] != before;
   }
   return bound;
 }

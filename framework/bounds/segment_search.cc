@@ -8,7 +8,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "framework/bounds/channel_bound.h"
 #include "framework/bounds/one_machine.h"
 #include "framework/cluster/cluster.h"
 
@@ -51,20 +50,16 @@ class Segment {
         cost_.push_back(inside || cost == kMaxNanos ? cost : 0);
       }
       if (inside) weight_[group_[i]] += least;
-      for (const auto edges : {graph.edges_into(ops[i]), graph.added_into(ops[i])}) {
-        for (const DelayGraph::Edge& edge : edges) {
-          const auto from = op_of.find(edge.op);
-          if (from != op_of.end()) edges_.push_back({from->second, edge.table});
-        }
-      }
+      graph.visit_edges_into(ops[i], [&](const DelayGraph::Edge& edge) {
+        const auto from = op_of.find(edge.op);
+        if (from != op_of.end()) edges_.push_back({from->second, edge.table});
+      });
       begin_.push_back(static_cast<int>(edges_.size()));
     }
     order_.resize(num_groups());
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(
         order_.begin(), order_.end(), [&](int a, int b) { return weight_[a] > weight_[b]; });
-    finish_.resize(size_t(num_ops_) * num_devices_);
-    tail_.resize(finish_.size());
     fixed_.resize(num_devices_);
     load_.resize(num_devices_);
     most_nodes_ = num_groups() + nodes;
@@ -96,6 +91,17 @@ class Segment {
       if (nodes_ > most_nodes_) precision = kPrecisionBeyondLimit;
     }
     return low;
+  }
+
+  // The part of the DelayGraph in local numbers, for SetPaths().
+  int num_ops() const { return num_ops_; }
+  int num_devices() const { return num_devices_; }
+  int group(int op) const { return group_[op]; }
+  const Nanos* cost(int op) const { return &cost_[size_t(op) * num_devices_]; }
+  std::span<const Nanos> delays(int table) const { return graph_.delays(table); }
+  template <class Visit>
+  void visit_edges_into(int op, const Visit& visit) const {
+    for (int e = begin_[op]; e < begin_[op + 1]; ++e) visit(edges_[e]);
   }
 
   // Returns the number of delays read so far.
@@ -148,8 +154,7 @@ class Segment {
     for (bool changed = true; changed;) {
       changed = false;
       effort_ += std::ssize(edges_) * num_devices_ * num_devices_;
-      SetFinishes(masks);
-      SetTails(masks);
+      SetPaths(*this, masks, finish_, tail_);
       for (int i = 0; i < num_ops_; ++i) {
         Nanos least = kMaxNanos;
         std::uint64_t& mask = masks[group_[i]];
@@ -226,45 +231,6 @@ class Segment {
     jobs_.insert(jobs_.end(), fixed_[device].begin(), fixed_[device].end());
     effort_ += 10 * std::ssize(jobs_);
     return jobs_.size() > 1 && OneMachineBound(jobs_, slots(device)) > target;
-  }
-
-  void SetFinishes(const DeviceMasks& masks) {
-    for (int i = 0; i < num_ops_; ++i) {
-      const std::uint64_t mask = masks[group_[i]];
-      Nanos* const finish = &at(finish_, i, 0);
-      for (int d = 0; d < num_devices_; ++d) finish[d] = mask >> d & 1 ? 0 : kMaxNanos;
-      for (int e = begin_[i]; e < begin_[i + 1]; ++e) {
-        RaiseStart(graph_.delays(edges_[e].table),
-                   masks[group_[edges_[e].op]],
-                   &at(finish_, edges_[e].op, 0),
-                   mask,
-                   finish,
-                   num_devices_);
-      }
-      for (int d = 0; d < num_devices_; ++d) {
-        finish[d] = std::min(kMaxNanos, finish[d] + at(cost_, i, d));
-      }
-    }
-  }
-
-  void SetTails(const DeviceMasks& masks) {
-    Nanos whole[kMaxDevices];
-    std::fill(tail_.begin(), tail_.end(), 0);
-    for (int i = num_ops_ - 1; i >= 0; --i) {
-      const std::uint64_t mask = masks[group_[i]];
-      for (int d = 0; d < num_devices_; ++d) {
-        if (!(mask >> d & 1)) at(tail_, i, d) = kMaxNanos;
-        whole[d] = std::min(kMaxNanos, at(tail_, i, d) + at(cost_, i, d));
-      }
-      for (int e = begin_[i]; e < begin_[i + 1]; ++e) {
-        RaiseTail(graph_.delays(edges_[e].table),
-                  mask,
-                  whole,
-                  masks[group_[edges_[e].op]],
-                  &at(tail_, edges_[e].op, 0),
-                  num_devices_);
-      }
-    }
   }
 
   Nanos Channels(const DeviceMasks& masks) {

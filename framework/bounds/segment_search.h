@@ -14,11 +14,11 @@
 //   devices    The ops of the groups that have no other device must fit on it one after another
 //              (one_machine.h; with several slots they share the time of all slots).
 //   exclusion  They must also fit together with a further group; else that group is excluded.
-//   channels   The items sent over a channel between such groups must fit (channel_bound.h).
+//   channels   The items sent over a channel between such groups must fit (ChannelBound).
 //
 // A search that ends without a solution proves F > T. A search that finds a solution, or reaches
 // its limit of nodes, proves nothing. T is found by bisection. Only one of several interchangeable
-// devices is tried (device_pairs.h).
+// devices is tried (DevicePairs).
 
 #include <cstdint>
 #include <functional>
@@ -27,9 +27,19 @@
 
 #include "framework/base/time.h"
 #include "framework/bounds/delay_graph.h"
-#include "framework/bounds/device_pairs.h"
 
 namespace emplace {
+
+/// The interchangeable devices of a problem, and the interchangeable ordered pairs of devices
+/// (framework/cluster/symmetry.h). A proof about one of them holds for the others.
+struct DevicePairs {
+  /// Finds the symmetries of at most 16 devices. For more devices, tries only exchanges of two.
+  explicit DevicePairs(const Problem& problem);
+
+  std::vector<int> exchangeable;  ///< [num_devices] first device exchangeable with each
+  /// [num_devices, num_devices] the first equivalent pair, as an index into this matrix
+  std::vector<int> like;
+};
 
 struct SegmentDelays {
   /// [num_devices, num_devices] a lower bound on F, from the finish of the first op on s to the

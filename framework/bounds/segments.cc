@@ -5,7 +5,6 @@
 #include <queue>
 #include <vector>
 
-#include "framework/bounds/device_pairs.h"
 #include "framework/bounds/segment_search.h"
 
 namespace emplace {
@@ -48,12 +47,12 @@ class SegmentFinder {
 
   Nanos finish(int op, int device) const { return finish_[size_t(op) * num_devices_ + device]; }
 
-  void SetFinish(int op) { graph_.SetFinish(op, allowed_, finish_); }
+  void SetFinish(int op) { emplace::SetFinish(graph_, op, allowed_, finish_); }
 
   // Returns which ops are on paths of nearly the longest length. [num_ops]
   std::vector<bool> CriticalOps() const {
     std::vector<Nanos> finish, tail, through(graph_.num_ops(), kMaxNanos);
-    graph_.SetPaths(allowed_, finish, tail);
+    SetPaths(graph_, allowed_, finish, tail);
     for (int op = 0; op < graph_.num_ops(); ++op) {
       for (int d = 0; d < num_devices_; ++d) {
         const size_t i = size_t(op) * num_devices_ + d;
@@ -97,23 +96,21 @@ class SegmentFinder {
   bool Back(Step& step) const {
     Step before{-1, -1};
     Nanos latest = -1;
-    for (const auto edges : {graph_.edges_into(step.op), graph_.added_into(step.op)}) {
-      for (const DelayGraph::Edge& edge : edges) {
-        Nanos arrival = kMaxNanos;
-        int from = step.device;
-        for (int s = 0; s < num_devices_; ++s) {
-          const Nanos time =
-              finish(edge.op, s) + graph_.delays(edge.table)[s * num_devices_ + step.device];
-          if (time < arrival || (time == arrival && s == step.device)) {
-            arrival = time;
-            from = s;
-          }
+    graph_.visit_edges_into(step.op, [&](const DelayGraph::Edge& edge) {
+      Nanos arrival = kMaxNanos;
+      int from = step.device;
+      for (int s = 0; s < num_devices_; ++s) {
+        const Nanos time =
+            finish(edge.op, s) + graph_.delays(edge.table)[s * num_devices_ + step.device];
+        if (time < arrival || (time == arrival && s == step.device)) {
+          arrival = time;
+          from = s;
         }
-        if (arrival <= latest) continue;
-        latest = arrival;
-        before = {edge.op, from};
       }
-    }
+      if (arrival <= latest) return;
+      latest = arrival;
+      before = {edge.op, from};
+    });
     step = before;
     return step.op >= 0;
   }

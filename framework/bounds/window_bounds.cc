@@ -21,7 +21,7 @@ Nanos WindowBounds::Bound(DeviceMasks& masks, Nanos target, WindowParts parts) {
   Nanos bound = 0;
   for (bool changed = true; changed && bound <= target;) {
     changed = false;
-    graph_.SetPaths(masks, finish_, tail_);
+    SetPaths(graph_, masks, finish_, tail_);
     bound = std::max(bound, Paths(masks, target, changed));
     if (changed || bound > target) continue;
     if (parts >= WindowParts::kGroups) bound = std::max(bound, Groups(masks, target, changed));
@@ -35,19 +35,10 @@ Nanos WindowBounds::Bound(DeviceMasks& masks, Nanos target, WindowParts parts) {
 Nanos WindowBounds::Paths(DeviceMasks& masks, Nanos target, bool& changed) {
   Nanos bound = 0;
   for (int op = 0; op < graph_.num_ops(); ++op) {
-    std::uint64_t& mask = masks[graph_.group(op)];
-    std::uint64_t fitting = 0;
-    Nanos least = kMaxNanos;
-    for (std::uint64_t rest = mask; rest; rest &= rest - 1) {
-      const int d = std::countr_zero(rest);
-      const Nanos through = finish(op, d) + tail(op, d);
-      least = std::min(least, through);
-      if (through <= target) fitting |= rest & -rest;
-    }
-    bound = std::max(bound, least);
-    if (fitting == 0) return bound;
-    changed = changed || fitting != mask;
-    mask = fitting;
+    bound = std::max(bound, KeepFitting(masks[graph_.group(op)], target, changed, [&](int d) {
+                       return finish(op, d) + tail(op, d);
+                     }));
+    if (bound > target) return bound;
   }
   return bound;
 }
@@ -56,14 +47,12 @@ Nanos WindowBounds::Groups(DeviceMasks& masks, Nanos target, bool& changed) {
   Nanos bound = 0;
   for (int g = 0; g < std::ssize(masks); ++g) {
     if (std::has_single_bit(masks[g]) || ops_[g].size() == 1) continue;
-    const std::uint64_t before = masks[g];
-    bound = std::max(bound, KeepFitting(masks[g], target, [&](int d) {
+    bound = std::max(bound, KeepFitting(masks[g], target, changed, [&](int d) {
                        jobs_.clear();
                        for (int op : ops_[g]) AddJob(op, d);
                        return OneMachineBound(jobs_, graph_.problem().cluster().device(d).slots);
                      }));
     if (bound > target) return bound;
-    changed = changed || masks[g] != before;
   }
   return bound;
 }

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <utility>
 
-#include <Clp_C_Interface.h>
-
 #include "framework/base/error.h"
+#include "framework/bounds/mip.h"
 
 namespace emplace {
 namespace {
@@ -130,50 +127,26 @@ class WorkProgramme {
     double unit = 0;  // keeps the coefficients near 1
     for (const auto& cut : cuts) unit = std::max(unit, *std::max_element(cut.begin(), cut.end()));
     if (unit == 0) return 0;
-    // Columns: one price per kind, and t. Rows: cut * prices / unit - t >= 0, and the sum.
-    const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> lp(Clp_newModel(), Clp_deleteModel);
-    const int columns = num_kinds_ + 1, rows = static_cast<int>(cuts.size()) + 1;
-    std::vector<CoinBigIndex> starts;
-    std::vector<int> row_of;
-    std::vector<double> values;
-    for (int k = 0; k < columns; ++k) {
-      starts.push_back(static_cast<CoinBigIndex>(values.size()));
-      for (int i = 0; i < rows; ++i) {
-        const bool is_sum = i + 1 == rows, is_price = k < num_kinds_;
-        if (is_sum && !is_price) continue;
-        row_of.push_back(i);
-        values.push_back(is_sum ? slots_[k] : is_price ? cuts[i][k] / unit : -1);
-      }
+    LinearModel model;
+    std::vector<std::pair<int, double>> slots, row;
+    for (int k = 0; k < num_kinds_; ++k) {
+      slots.emplace_back(model.AddColumn(0, 0, kNoLimit), slots_[k]);
     }
-    starts.push_back(static_cast<CoinBigIndex>(values.size()));
-    constexpr double kInfinite = std::numeric_limits<double>::max();
-    std::vector<double> least(columns, 0), most(columns, kInfinite), objective(columns, 0);
-    least.back() = -kInfinite;
-    objective.back() = 1;
-    std::vector<double> row_least(rows, 0), row_most(rows, kInfinite);
-    row_least.back() = row_most.back() = 1;
-    Clp_setLogLevel(lp.get(), 0);
-    Clp_loadProblem(lp.get(),
-                    columns,
-                    rows,
-                    starts.data(),
-                    row_of.data(),
-                    values.data(),
-                    least.data(),
-                    most.data(),
-                    objective.data(),
-                    row_least.data(),
-                    row_most.data());
+    const int t = model.AddColumn(-1, -kNoLimit, kNoLimit);
+    for (const auto& cut : cuts) {
+      row.clear();
+      for (int k = 0; k < num_kinds_; ++k) row.emplace_back(k, cut[k] / unit);
+      row.emplace_back(t, -1);
+      model.AddRow(0, kNoLimit, row);
+    }
+    model.AddRow(1, 1, slots);
     // With the usual tolerance of 1e-7, violated cuts count as satisfied and the bound is too low.
-    constexpr double kTolerance = 1e-12;
-    Clp_setPrimalTolerance(lp.get(), kTolerance);
-    Clp_setDualTolerance(lp.get(), kTolerance);
-    Clp_setOptimizationDirection(lp.get(), -1);
-    Clp_dual(lp.get(), 0);
-    EMPLACE_CHECK(Clp_status(lp.get()) == 0, "the work bound's linear programme has an optimum");
-    const double* solution = Clp_getColSolution(lp.get());
-    for (int k = 0; k < num_kinds_; ++k) prices[k] = solution[k];
-    return Clp_objectiveValue(lp.get()) * unit;
+    LinearProgramme programme(model, /*tolerance=*/1e-12);
+    EMPLACE_CHECK(programme.Solve({}) == LinearProgramme::Status::kOptimal,
+                  "the work bound's linear programme has an optimum");
+    const std::span<const double> solution = programme.solution();
+    std::copy_n(solution.begin(), num_kinds_, prices.begin());
+    return solution[t] * unit;
   }
 
   int num_kinds_ = 0;

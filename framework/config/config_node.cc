@@ -63,11 +63,7 @@ Quantity ParseScalar(const ConfigNode& node,
                           what,
                           node.IsMap() ? "a map" : (node.IsNull() ? "nothing" : "a list")));
   }
-  try {
-    return parse(node.AsString());
-  } catch (const InputError& error) {
-    node.Fail(error.what());
-  }
+  return AtPlace(node.Where(), [&] { return parse(node.AsString()); });
 }
 
 // Returns a copy of `value` in which `leaf` replaces `path`. Adds missing maps on the path.
@@ -141,9 +137,6 @@ ConfigNode::ConfigNode() : ConfigNode(nullptr) {
 
 ConfigNode::ConfigNode(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {
 }
-ConfigNode::~ConfigNode() = default;
-ConfigNode::ConfigNode(const ConfigNode&) = default;
-ConfigNode& ConfigNode::operator=(const ConfigNode&) = default;
 
 ConfigNode ConfigNode::FromFile(const std::filesystem::path& path) {
   return FromString(ReadFile(path, kMaxConfigBytes), path.string());

@@ -20,9 +20,6 @@ namespace emplace {
 class ConfigNode {
  public:
   ConfigNode();  ///< an empty map without a place
-  ~ConfigNode();
-  ConfigNode(const ConfigNode&);
-  ConfigNode& operator=(const ConfigNode&);
 
   /// @throws InputError for a missing file, malformed YAML (file:line:column) or duplicate keys
   static ConfigNode FromFile(const std::filesystem::path& path);

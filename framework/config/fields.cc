@@ -1,7 +1,6 @@
 #include "framework/config/fields.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -20,6 +19,30 @@ std::string InWords(const NumberRange& range) {
              : fmt::format("from {} to {}", range.low, range.high);
 }
 
+template <class T>
+void ReadValue(const ConfigNode& node, T& value) {
+  if constexpr (std::is_same_v<T, bool>) value = node.AsBool();
+  if constexpr (std::is_same_v<T, std::int64_t>) value = node.AsInt();
+  if constexpr (std::is_same_v<T, double>) value = node.AsDouble();
+  if constexpr (std::is_same_v<T, std::string>) value = node.AsString();
+  if constexpr (std::is_same_v<T, ConfigNode>) value = node;
+  if constexpr (std::is_same_v<T, int>) {
+    const std::int64_t number = node.AsInt();
+    using Limits = std::numeric_limits<int>;
+    if (number < Limits::min() || number > Limits::max()) {
+      node.Fail(fmt::format(
+          "expected a whole number from {} to {}, got {}", Limits::min(), Limits::max(), number));
+    }
+    value = static_cast<int>(number);
+  }
+}
+
+template <class T>
+void ReadValue(const ConfigNode& node, std::vector<T>& values) {
+  values.clear();
+  for (const ConfigNode& element : node.Elements()) ReadValue(element, values.emplace_back());
+}
+
 class Reader : public FieldVisitor {
  public:
   /// @param prefix  of the keys, for messages about values that the node does not set
@@ -28,42 +51,6 @@ class Reader : public FieldVisitor {
     if (!node.IsMap()) node.Keys();  // throws
   }
 
-  void Field(const char* key, bool& value, const char*) override {
-    if (Take(key)) value = node_.At(key).AsBool();
-  }
-  void Field(const char* key, int& value, const char*) override {
-    if (!Take(key)) return;
-    const ConfigNode field = node_.At(key);
-    const std::int64_t number = field.AsInt();
-    using Limits = std::numeric_limits<int>;
-    if (number < Limits::min() || number > Limits::max()) {
-      field.Fail(fmt::format(
-          "expected a whole number from {} to {}, got {}", Limits::min(), Limits::max(), number));
-    }
-    value = static_cast<int>(number);
-  }
-  void Field(const char* key, std::int64_t& value, const char*) override {
-    if (Take(key)) value = node_.At(key).AsInt();
-  }
-  void Field(const char* key, double& value, const char*) override {
-    if (Take(key)) value = node_.At(key).AsDouble();
-  }
-  void Field(const char* key, std::string& value, const char*) override {
-    if (Take(key)) value = node_.At(key).AsString();
-  }
-  void Field(const char* key, std::vector<std::string>& value, const char*) override {
-    if (!Take(key)) return;
-    value.clear();
-    for (const ConfigNode& element : node_.At(key).Elements()) value.push_back(element.AsString());
-  }
-  void Field(const char* key, std::vector<double>& value, const char*) override {
-    if (!Take(key)) return;
-    value.clear();
-    for (const ConfigNode& element : node_.At(key).Elements()) value.push_back(element.AsDouble());
-  }
-  void Field(const char* key, ConfigNode& value, const char*) override {
-    if (Take(key)) value = node_.At(key);
-  }
   void Group(const char* key,
              const char*,
              const std::function<void(FieldVisitor&)>& visit) override {
@@ -75,6 +62,10 @@ class Reader : public FieldVisitor {
   void Finish() const { node_.RequireKnownKeys(known_); }
 
  private:
+  void Value(const char* key, FieldValue value, const char*) override {
+    if (!Take(key)) return;
+    std::visit([&](auto* target) { ReadValue(node_.At(key), *target); }, value);
+  }
   void Bound(const char* key, double value, const NumberRange& range) override {
     if (value >= range.low && value <= range.high) return;
     const std::string wrong = fmt::format("expected a number {}, got {}", InWords(range), value);
@@ -110,69 +101,56 @@ std::string FormatText(const std::string& text) {
   return QuoteYaml(text);
 }
 
+template <class T>
+std::string TextOf(const T& value) {
+  return fmt::to_string(value);
+}
+std::string TextOf(const std::string& value) {
+  return FormatText(value);
+}
+std::string TextOf(const ConfigNode& value) {
+  std::string text = value.Dump();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+template <class T>
+std::string TextOf(const std::vector<T>& values) {
+  std::vector<std::string> texts;
+  for (const T& value : values) texts.push_back(TextOf(value));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 // Visits every leaf of a config as YAML text. The writer and the help use the text differently.
 class TextVisitor : public FieldVisitor {
- public:
-  void Field(const char* key, bool& value, const char* help) override {
-    Leaf(key, value ? "true" : "false", help);
-  }
-  void Field(const char* key, int& value, const char* help) override {
-    Leaf(key, fmt::to_string(value), help);
-  }
-  void Field(const char* key, std::int64_t& value, const char* help) override {
-    Leaf(key, fmt::to_string(value), help);
-  }
-  void Field(const char* key, double& value, const char* help) override {
-    Leaf(key, fmt::to_string(value), help);
-  }
-  void Field(const char* key, std::string& value, const char* help) override {
-    Leaf(key, FormatText(value), help);
-  }
-  void Field(const char* key, std::vector<std::string>& value, const char* help) override {
-    std::vector<std::string> texts;
-    for (const std::string& text : value) texts.push_back(FormatText(text));
-    Leaf(key, fmt::format("[{}]", fmt::join(texts, ", ")), help);
-  }
-  void Field(const char* key, std::vector<double>& value, const char* help) override {
-    Leaf(key, fmt::format("[{}]", fmt::join(value, ", ")), help);
-  }
-  void Field(const char* key, ConfigNode& value, const char* help) override {
-    std::string text = value.Dump();
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    const bool is_empty = text == "{}" || text == "[]";
-    if ((value.IsMap() || value.IsSequence()) && !is_empty) {
-      Block(key, text, help);
-    } else {
-      Leaf(key, text, help);
-    }
-  }
-
  protected:
   /// @param text  YAML of one line
   virtual void Leaf(const char* key, const std::string& text, const char* help) = 0;
   /// @param text  block style YAML of a map or list that is not empty
   virtual void Block(const char* key, const std::string& text, const char* help) = 0;
+
+ private:
+  void Value(const char* key, FieldValue value, const char* help) override {
+    const std::string text = std::visit([](auto* of) { return TextOf(*of); }, value);
+    const auto* const node = std::get_if<ConfigNode*>(&value);
+    const bool is_tree = node != nullptr && ((*node)->IsMap() || (*node)->IsSequence());
+    if (is_tree && text != "{}" && text != "[]") {
+      Block(key, text, help);
+    } else {
+      Leaf(key, text, help);
+    }
+  }
 };
 
 class Writer : public TextVisitor {
  public:
-  explicit Writer(int indent) : indent_(indent) {}
+  Writer(int indent, bool whole) : indent_(indent), whole_(whole) {}
 
-  void AddedField(const char* key,
-                  std::string& value,
-                  std::string_view default_value,
-                  const char* help) override {
-    if (value != default_value) Field(key, value, help);
-  }
-  void AddedField(const char* key, std::vector<std::string>& value, const char* help) override {
-    if (!value.empty()) Field(key, value, help);
-  }
-  bool IsWritten(bool differs) const override { return differs; }
+  bool IsWritten(bool differs) const override { return whole_ || differs; }
 
   void Group(const char* key,
              const char*,
              const std::function<void(FieldVisitor&)>& visit) override {
-    Writer nested(indent_ + 2);
+    Writer nested(indent_ + 2, whole_);
     visit(nested);
     Line(key, nested.text_.empty() ? " {}\n" : "\n" + nested.text_);
   }
@@ -184,14 +162,7 @@ class Writer : public TextVisitor {
     Line(key, " " + text + "\n");
   }
   void Block(const char* key, const std::string& text, const char*) override {
-    std::string block = "\n";
-    const std::string margin(indent_ + 2, ' ');
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t end = std::min(text.find('\n', begin), text.size());
-      block += margin + text.substr(begin, end - begin) + "\n";
-      begin = end + 1;
-    }
-    Line(key, block);
+    Line(key, "\n" + IndentLines(text, indent_ + 2));
   }
 
   void Line(const char* key, const std::string& rest) {
@@ -199,6 +170,7 @@ class Writer : public TextVisitor {
   }
 
   int indent_;
+  bool whole_;
   std::string text_;
 };
 
@@ -241,8 +213,8 @@ void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& 
   reader.Finish();
 }
 
-std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit) {
-  Writer writer(0);
+std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit, bool whole) {
+  Writer writer(0, whole);
   visit(writer);
   return writer.TakeText();
 }
@@ -255,4 +227,15 @@ std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit)
 }
 
 }  // namespace internal
+
+std::string IndentLines(const std::string& text, std::size_t margin) {
+  std::string indented;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    indented += std::string(margin, ' ') + text.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return indented;
+}
+
 }  // namespace emplace

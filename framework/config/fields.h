@@ -20,8 +20,8 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "framework/config/config_node.h"
@@ -42,6 +42,12 @@ constexpr NumberRange Between(double low, double high) {
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
+  /// Visits a truth value, a number, a text, a list of texts or of numbers, or a ConfigNode: a
+  /// value whose form the owner checks (rules, lists of maps).
+  template <class T>
+  void Field(const char* key, T& value, const char* help) {
+    Value(key, &value, help);
+  }
   /// Visits a number within a range.
   template <class Number>
   void Field(const char* key,
@@ -51,25 +57,14 @@ class FieldVisitor {
     Field(key, value, help);
     Bound(key, static_cast<double>(value), range);
   }
-  virtual void Field(const char* key, bool& value, const char* help) = 0;
-  virtual void Field(const char* key, int& value, const char* help) = 0;
-  virtual void Field(const char* key, std::int64_t& value, const char* help) = 0;
-  virtual void Field(const char* key, double& value, const char* help) = 0;
-  virtual void Field(const char* key, std::string& value, const char* help) = 0;
   /// Visits a key that was added to a config later. WriteFields() omits the key at its default
   /// value, so that the text equals the text of earlier versions and their runs can be resumed.
-  virtual void AddedField(const char* key,
-                          std::string& value,
-                          std::string_view,  // the default
-                          const char* help) {
-    Field(key, value, help);
-  }
-  /// Visits a number that was added later. @param standard  the default
-  template <class Number>
+  /// @param standard  the default
+  template <class T>
   void AddedField(const char* key,
-                  Number& value,
-                  Number standard,
-                  const char* help) requires std::is_arithmetic_v<Number> {
+                  T& value,
+                  const std::type_identity_t<T>& standard,
+                  const char* help) {
     if (IsWritten(value != standard)) Field(key, value, help);
   }
   template <class Number>
@@ -80,20 +75,25 @@ class FieldVisitor {
                   const char* help) requires std::is_arithmetic_v<Number> {
     if (IsWritten(value != standard)) Field(key, value, range, help);
   }
-  virtual void Field(const char* key, std::vector<std::string>& value, const char* help) = 0;
   /// Visits a list that was added later; the default is empty.
-  virtual void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
-    Field(key, value, help);
+  void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
+    AddedField(key, value, {}, help);
   }
-  virtual void Field(const char* key, std::vector<double>& value, const char* help) = 0;
-  /// Visits a value whose form the owner checks (rules, lists of maps).
-  virtual void Field(const char* key, ConfigNode& value, const char* help) = 0;
   /// Visits a nested struct: `visit` visits its fields.
   virtual void Group(const char* key,
                      const char* help,
                      const std::function<void(FieldVisitor&)>& visit) = 0;
 
  protected:
+  using FieldValue = std::variant<bool*,
+                                  int*,
+                                  std::int64_t*,
+                                  double*,
+                                  std::string*,
+                                  std::vector<std::string>*,
+                                  std::vector<double>*,
+                                  ConfigNode*>;
+  virtual void Value(const char* key, FieldValue value, const char* help) = 0;
   /// Visits the range of the last visited number.
   virtual void Bound(const char*, double /*value*/, const NumberRange&) {}
   /// Returns whether an added field is visited. @param differs  whether it differs from its default
@@ -112,7 +112,7 @@ struct FieldHelp {
 // fields.
 namespace internal {
 void ReadInto(const ConfigNode& node, const std::function<void(FieldVisitor&)>& visit);
-std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit);
+std::string WriteFrom(const std::function<void(FieldVisitor&)>& visit, bool whole);
 std::vector<FieldHelp> HelpFrom(const std::function<void(FieldVisitor&)>& visit);
 }  // namespace internal
 
@@ -127,9 +127,10 @@ Config ReadFields(const ConfigNode& node, Config config = {}) {
 
 /// Returns YAML text with every field, except for added fields (AddedField()) at their default.
 /// ReadFields() of the text returns an equal struct.
+/// @param whole  writes these fields as well
 template <class Config>
-std::string WriteFields(Config config) {
-  return internal::WriteFrom([&](FieldVisitor& v) { config.Visit(v); });
+std::string WriteFields(Config config, bool whole = false) {
+  return internal::WriteFrom([&](FieldVisitor& v) { config.Visit(v); }, whole);
 }
 
 /// Returns every key in the order of the visit, with its value in `config` as the default.
@@ -137,5 +138,8 @@ template <class Config>
 std::vector<FieldHelp> DescribeFields(Config config = {}) {
   return internal::HelpFrom([&](FieldVisitor& v) { config.Visit(v); });
 }
+
+/// Puts a margin before each line of a text; the last line also ends with a newline.
+std::string IndentLines(const std::string& text, std::size_t margin);
 
 }  // namespace emplace

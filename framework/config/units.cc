@@ -6,9 +6,8 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
-#include <string>
-#include <utility>
 
+#include <boost/multiprecision/cpp_int.hpp>
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
@@ -16,10 +15,11 @@
 namespace emplace {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+using Integer = boost::multiprecision::cpp_int;
+using Rational = boost::multiprecision::cpp_rational;
 
 constexpr int kMaxDigits = 20;    // significant decimal digits of a number
-constexpr int kMaxExponent = 38;  // 10^38 is the largest power of ten in 128 bits
+constexpr int kMaxExponent = 38;  // larger ones are refused before they are multiplied in
 
 // The expectation of a parser, for its messages.
 struct Expectation {
@@ -47,7 +47,7 @@ constexpr Expectation kFlopRate{"a FLOP rate with a unit such as 2.8TFLOP/s",
 
 // digits * 10^exponent, and the text after the number.
 struct Quantity {
-  Wide digits = 0;
+  Integer digits = 0;
   int exponent = 0;
   std::string_view unit;
 };
@@ -113,39 +113,12 @@ Quantity Split(std::string_view text, const Expectation& expected) {
   return quantity;
 }
 
-// A fraction in lowest terms.
-struct Fraction {
-  Wide numerator = 0, denominator = 1;
-};
-
-Wide Gcd(Wide a, Wide b) {
-  while (b != 0) {
-    const Wide r = a % b;
-    a = b;
-    b = r;
-  }
-  return a;
-}
-
-// Returns quantity * numerator / denominator, or nullopt beyond 128 bits.
-std::optional<Fraction> Scale(const Quantity& quantity, Wide numerator, Wide denominator) {
+// Returns quantity * factor; nullopt if its exponent is out of range.
+std::optional<Rational> Scale(const Quantity& quantity, const Rational& factor) {
   if (quantity.exponent > kMaxExponent || quantity.exponent < -kMaxExponent) return std::nullopt;
-  Wide power = 1;
-  for (int i = std::abs(quantity.exponent); i > 0; --i) power *= 10;
-  Fraction result{quantity.digits, denominator};
-  for (auto [up, down] :
-       {std::pair{numerator, Wide{1}},
-        quantity.exponent < 0 ? std::pair{Wide{1}, power} : std::pair{power, Wide{1}}}) {
-    const Wide common_up = Gcd(up, result.denominator);
-    const Wide common_down = Gcd(result.numerator, down);
-    if (__builtin_mul_overflow(result.numerator / common_down, up / common_up, &result.numerator) ||
-        __builtin_mul_overflow(
-            result.denominator / common_up, down / common_down, &result.denominator)) {
-      return std::nullopt;
-    }
-  }
-  const Wide common = Gcd(result.numerator, result.denominator);
-  return Fraction{result.numerator / common, result.denominator / common};
+  const Rational power = pow(Integer(10), std::abs(quantity.exponent));
+  const Rational scaled = factor * quantity.digits;
+  return quantity.exponent < 0 ? Rational(scaled / power) : Rational(scaled * power);
 }
 
 struct Unit {
@@ -228,7 +201,7 @@ std::optional<RateUnit> ParseRateUnit(std::string_view unit) {
   return std::nullopt;
 }
 
-constexpr Wide kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -237,12 +210,10 @@ Nanos ParseTime(std::string_view text) {
   if (quantity.unit.empty() && quantity.digits == 0) return 0;
   const auto factor = FindUnit(kTimeUnits, quantity.unit);
   if (!factor) RefuseUnit(kTime, text, quantity.unit);
-  const auto exact = Scale(quantity, *factor, 1);
+  const auto exact = Scale(quantity, *factor);
   if (!exact) Refuse(kTime, text, "it is out of range");
-  const Wide remainder = exact->numerator % exact->denominator;
-  const bool round_up = remainder >= exact->denominator - remainder;
-  const Wide nanos = exact->numerator / exact->denominator + (round_up ? 1 : 0);
-  if (nanos >= Wide(kMaxNanos)) Refuse(kTime, text, "it is out of range");
+  const Integer nanos = (2 * numerator(*exact) + denominator(*exact)) / (2 * denominator(*exact));
+  if (nanos >= kMaxNanos) Refuse(kTime, text, "it is out of range");
   return static_cast<Nanos>(nanos);
 }
 
@@ -251,12 +222,12 @@ std::int64_t ParseBytes(std::string_view text) {
   if (quantity.unit.empty() && quantity.digits == 0) return 0;
   const auto factor = PrefixBefore(quantity.unit, "B");
   if (!factor) RefuseUnit(kBytes, text, quantity.unit);
-  const auto bytes = Scale(quantity, *factor, 1);
-  if (!bytes || bytes->numerator / bytes->denominator > kMaxInt64) {
+  const auto bytes = Scale(quantity, *factor);
+  if (!bytes || numerator(*bytes) / denominator(*bytes) > kMaxInt64) {
     Refuse(kBytes, text, "it is out of range");
   }
-  if (bytes->denominator != 1) Refuse(kBytes, text, "it is no whole number of bytes");
-  return static_cast<std::int64_t>(bytes->numerator);
+  if (denominator(*bytes) != 1) Refuse(kBytes, text, "it is no whole number of bytes");
+  return static_cast<std::int64_t>(numerator(*bytes));
 }
 
 Bandwidth ParseBandwidth(std::string_view text) {
@@ -267,12 +238,12 @@ Bandwidth ParseBandwidth(std::string_view text) {
   const std::int64_t per_second = 1'000'000'000 / unit->nanos;
   const auto rate =
       Scale(quantity,
-            Wide(unit->prefix) * static_cast<Wide>(unit->bits_per_unit) * Wide(per_second),
-            Wide(unit->count) * 8u);
-  if (!rate || rate->numerator > kMaxInt64 || rate->denominator > kMaxInt64) {
+            Rational(Integer(unit->prefix) * unit->bits_per_unit * per_second, unit->count) / 8);
+  if (!rate || numerator(*rate) > kMaxInt64 || denominator(*rate) > kMaxInt64) {
     Refuse(kBandwidth, text, "it is out of range");
   }
-  return {static_cast<std::int64_t>(rate->numerator), static_cast<std::int64_t>(rate->denominator)};
+  return {static_cast<std::int64_t>(numerator(*rate)),
+          static_cast<std::int64_t>(denominator(*rate))};
 }
 
 std::string FormatBandwidth(const Bandwidth& bandwidth) {
@@ -295,7 +266,8 @@ double ParseFlopRate(std::string_view text) {
   if (power < 0) RefuseUnit(kFlopRate, text, quantity.unit);
   if (quantity.digits == 0) Refuse(kFlopRate, text, "it must be greater than 0");
   // All factors are powers of ten, so the decimal text of the product is parsed and rounded once.
-  const std::string decimal = fmt::format("{}e{}", quantity.digits, quantity.exponent + power);
+  const std::string decimal =
+      fmt::format("{}e{}", quantity.digits.str(), quantity.exponent + power);
   double rate = 0;
   const auto [end, error] = std::from_chars(decimal.data(), decimal.data() + decimal.size(), rate);
   if (error != std::errc{}) Refuse(kFlopRate, text, "it is out of range");

@@ -1,6 +1,4 @@
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,5 @@
 #include "framework/graph/coarsen_internal.h"
 
-#include <algorithm>
-#include <climits>
-#include <string>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -40,25 +36,11 @@ std::vector<double> GroupWeights(const Grouping& grouping, const std::vector<dou
 
 GroupEdges MakeGroupEdges(const Graph& graph, const Grouping& grouping) {
   std::vector<Pair> pairs;
-  std::vector<int> seen_for(grouping.num_groups(), -1);  // the tensor last seen in a group
-  const auto add = [&](int from, int to, std::int64_t bytes) {
-    if (from == to) return;
+  VisitCrossings(graph, grouping, [&](const Tensor* tensor, int from, int to) {
+    const std::int64_t bytes = tensor != nullptr ? tensor->bytes : 0;
     pairs.push_back({from, to, bytes});
     pairs.push_back({to, from, bytes});
-  };
-  for (int t = 0; t < graph.num_tensors(); ++t) {
-    const Tensor& tensor = graph.tensor(t);
-    if (tensor.producer < 0) continue;
-    for (int reader : graph.readers(t)) {
-      const int group = grouping.group_of(reader);
-      if (std::exchange(seen_for[group], t) != t) {
-        add(grouping.group_of(tensor.producer), group, tensor.bytes);
-      }
-    }
-  }
-  for (int v = 0; v < graph.num_ops(); ++v) {
-    for (int next : graph.control_readers(v)) add(grouping.group_of(v), grouping.group_of(next), 0);
-  }
+  });
   std::sort(pairs.begin(), pairs.end());
 
   GroupEdges result;
@@ -94,6 +76,14 @@ Adjacency GroupSuccessors(const Graph& graph, const Grouping& grouping) {
     result.offsets.push_back(static_cast<int>(result.values.size()));
   }
   return result;
+}
+
+std::optional<std::string> TextAttribute(const Op& op, const std::string& key) {
+  if (op.attributes.find('"' + key + '"') == std::string::npos) return std::nullopt;
+  const Json object = Json::parse(op.attributes, nullptr, /*allow_exceptions=*/false);
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
 }
 
 int ForwardOp(const Graph& graph, int op) {

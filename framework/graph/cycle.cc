@@ -2,41 +2,38 @@
 
 #include <algorithm>
 
-#include <boost/graph/depth_first_search.hpp>
 #include <fmt/format.h>
 
-#include "framework/graph/graph_concepts.h"
-
 namespace emplace::internal {
-namespace {
-
-// Stores the tree of the search and the first edge to an ancestor.
-struct CycleVisitor : boost::default_dfs_visitor {
-  std::vector<int>* parent;
-  GraphEdge* back;
-
-  void tree_edge(const GraphEdge& edge, const Adjacency&) const { (*parent)[edge.to] = edge.from; }
-  void back_edge(const GraphEdge& edge, const Adjacency&) const {
-    if (back->from < 0) *back = edge;
-  }
-};
-
-}  // namespace
 
 std::vector<int> FindCycle(const Adjacency& successors) {
-  std::vector<int> parent(num_vertices(successors), -1);
-  GraphEdge back;
-  CycleVisitor visitor;
-  visitor.parent = &parent;
-  visitor.back = &back;
-  boost::depth_first_search(successors, boost::visitor(visitor));
-  std::vector<int> cycle;
-  if (back.from < 0) return cycle;
-  for (int v = back.from; v != back.to; v = parent[v]) cycle.push_back(v);
-  cycle.push_back(back.to);
-  std::reverse(cycle.begin(), cycle.end());
-  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()) + 1, cycle.end());
-  return cycle;
+  const int count = static_cast<int>(successors.offsets.size()) - 1;
+  std::vector<int> next(count, -1), path;  // position of the next successor; -1: not visited
+  std::vector<bool> on_path(count, false);
+  const auto enter = [&](int v) {
+    next[v] = 0;
+    on_path[v] = true;
+    path.push_back(v);
+  };
+  for (int root = 0; root < count; ++root) {
+    if (next[root] < 0) enter(root);
+    while (!path.empty()) {
+      const int v = path.back();
+      if (next[v] == std::ssize(successors[v])) {
+        on_path[v] = false;
+        path.pop_back();
+        continue;
+      }
+      const int to = successors[v][next[v]++];
+      if (on_path[to]) {
+        std::vector<int> cycle(std::ranges::find(path, to), path.end());
+        std::rotate(cycle.begin(), std::ranges::min_element(cycle) + 1, cycle.end());
+        return cycle;
+      }
+      if (next[to] < 0) enter(to);
+    }
+  }
+  return {};
 }
 
 std::string DescribeCycle(const std::vector<int>& cycle,

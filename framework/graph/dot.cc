@@ -91,27 +91,11 @@ std::string FormatDot(const Graph& graph,
 
   // Counts each tensor once for each group that reads it. Edges of control alone are dashed.
   std::map<std::pair<int, int>, std::pair<double, bool>> edges;  // bytes, carries data
-  for (int t = 0; t < graph.num_tensors(); ++t) {
-    const Tensor& tensor = graph.tensor(t);
-    if (tensor.producer < 0) continue;
-    const int from = grouping.group_of(tensor.producer);
-    std::vector<int> targets;
-    for (int reader : graph.readers(t)) targets.push_back(grouping.group_of(reader));
-    std::sort(targets.begin(), targets.end());
-    targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-    for (int to : targets) {
-      if (to == from) continue;
-      auto& [bytes, data] = edges[{from, to}];
-      bytes += static_cast<double>(tensor.bytes);
-      data = true;
-    }
-  }
-  for (int v = 0; v < graph.num_ops(); ++v) {
-    for (int next : graph.control_readers(v)) {
-      const int from = grouping.group_of(v), to = grouping.group_of(next);
-      if (from != to) edges.try_emplace({from, to}, 0.0, false);
-    }
-  }
+  internal::VisitCrossings(graph, grouping, [&](const Tensor* tensor, int from, int to) {
+    auto& [bytes, data] = edges[{from, to}];
+    bytes += tensor != nullptr ? static_cast<double>(tensor->bytes) : 0;
+    data = data || tensor != nullptr;
+  });
   for (const auto& [ends, edge] : edges) {
     dot += fmt::format(
         "  g{} -> g{} [{}];\n",

@@ -1,8 +1,7 @@
 #pragma once
 
 // The training graph: ops, the tensors between them, and the dependencies. Immutable. graph_io.h
-// reads and writes the file format `emplace-graph` (FORMAT.md). With graph_concepts.h, the
-// algorithms of Boost.Graph accept a Graph without conversion.
+// reads and writes the file format `emplace-graph` (FORMAT.md).
 
 #include <cstdint>
 #include <optional>

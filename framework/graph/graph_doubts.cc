@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/json.h"
+#include "framework/graph/coarsen_internal.h"
 #include "framework/graph/dtypes.h"
 
 namespace emplace {
@@ -121,17 +121,15 @@ class Doubts {
     for (int v = 0; v < graph_.num_ops(); ++v) {
       for (const std::string& name : graph_.op(v).device_kinds) {
         if (std::ranges::find(known, name) != known.end()) continue;
-        lines.Add([&] {
-          std::string lower = name;
-          std::ranges::transform(
-              lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-          return fmt::format("{}: device_kinds: no device is of the class or kind {}{}",
-                             AtOp(v),
-                             QuoteJson(name),
-                             std::ranges::find(known, lower) != known.end()
-                                 ? fmt::format("; did you mean {}?", QuoteJson(lower))
-                                 : Guess(name, choices));
-        });
+        std::string lower = name;
+        std::ranges::transform(
+            lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+        lines.Add("{}: device_kinds: no device is of the class or kind {}{}",
+                  AtOp(v),
+                  QuoteJson(name),
+                  std::ranges::find(known, lower) != known.end()
+                      ? fmt::format("; did you mean {}?", QuoteJson(lower))
+                      : Guess(name, choices));
       }
     }
     lines.End();
@@ -143,10 +141,12 @@ class Doubts {
   class Lines {
    public:
     explicit Lines(Doubts& doubts) : doubts_(doubts) {}
-    template <class Write>
-    void Add(const Write& write) {
-      if (count_++ == 0) first_ = write();
+    template <class... Parts>
+    void Add(fmt::format_string<Parts...> text, Parts&&... parts) {
+      if (count_++ == 0) first_ = fmt::format(text, std::forward<Parts>(parts)...);
     }
+    // Counts a further place. Returns false, and counts none, if there is no first one yet.
+    bool CountFurther() { return count_ > 0 && ++count_ > 0; }
     void End() {
       if (count_ == 0) return;
       if (count_ > 1) first_ += fmt::format(" (and {} more)", count_ - 1);
@@ -188,21 +188,17 @@ class Doubts {
   void Roles() {
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
       if (tensor.producer >= 0 || tensor.role == TensorRole::kInput) return;
-      lines.Add([&] {
-        return fmt::format(
-            "{}: role: got {}, but no op produces the tensor, so that every device has it at no "
-            "cost; expected input",
-            AtTensor(t),
-            ToString(tensor.role));
-      });
+      lines.Add(
+          "{}: role: got {}, but no op produces the tensor, so that every device has it at no "
+          "cost; expected input",
+          AtTensor(t),
+          ToString(tensor.role));
     });
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
       if (tensor.producer < 0 || tensor.role != TensorRole::kInput) return;
-      lines.Add([&] {
-        return fmt::format("{}: role: got input, but {} produces the tensor; expected another role",
-                           AtTensor(t),
-                           AtOp(tensor.producer));
-      });
+      lines.Add("{}: role: got input, but {} produces the tensor; expected another role",
+                AtTensor(t),
+                AtOp(tensor.producer));
     });
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
       if (tensor.alias_of < 0) return;
@@ -210,12 +206,9 @@ class Doubts {
         const std::vector<int>& inputs = graph_.op(tensor.producer).inputs;
         if (std::ranges::find(inputs, tensor.alias_of) != inputs.end()) return;
       }
-      lines.Add([&] {
-        return fmt::format(
-            "{}: alias_of: got {}; expected a tensor that the alias's producer reads",
-            AtTensor(t),
-            tensor.alias_of);
-      });
+      lines.Add("{}: alias_of: got {}; expected a tensor that the alias's producer reads",
+                AtTensor(t),
+                tensor.alias_of);
     });
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
       const bool is_resident = tensor.role == TensorRole::kParameter ||
@@ -224,22 +217,18 @@ class Doubts {
       if (!is_resident || tensor.producer < 0 || tensor.alias_of >= 0) return;
       const Op& op = graph_.op(tensor.producer);
       if (op.IsStorage()) return;
-      lines.Add([&] {
-        return fmt::format(
-            "{}: role: got {}, but {} of kind {} makes it in every step; expected an op of kind "
-            "parameter or constant, or an alias_of",
-            AtTensor(t),
-            ToString(tensor.role),
-            AtOp(tensor.producer),
-            op.kind);
-      });
+      lines.Add(
+          "{}: role: got {}, but {} of kind {} makes it in every step; expected an op of kind "
+          "parameter or constant, or an alias_of",
+          AtTensor(t),
+          ToString(tensor.role),
+          AtOp(tensor.producer),
+          op.kind);
     });
     ForOps([&](int v, const Op& op, Lines& lines) {
       if (!op.IsStorage() || (op.inputs.empty() && op.flops == 0)) return;
-      lines.Add([&] {
-        return fmt::format(
-            "{}: kind: a {} costs nothing; expected neither inputs nor flops", AtOp(v), op.kind);
-      });
+      lines.Add(
+          "{}: kind: a {} costs nothing; expected neither inputs nor flops", AtOp(v), op.kind);
     });
   }
 
@@ -297,15 +286,12 @@ class Doubts {
       if (std::ranges::none_of(op.outputs, [&](int t) { return graph_.tensor(t).bytes > 0; })) {
         return;
       }
-      lines.Add([&] {
-        const std::vector<double> expected = ExpectedFlops(v);
-        return fmt::format("{}: flops: got 0, so that this {} costs its bytes alone; expected {}",
-                           AtOp(v),
-                           op.kind,
-                           expected.empty()
-                               ? "its FLOPs, a multiply-add counting two"
-                               : fmt::format("about {:.0f} for {}", expected[0], Factors(op)));
-      });
+      const std::vector<double> expected = ExpectedFlops(v);
+      lines.Add("{}: flops: got 0, so that this {} costs its bytes alone; expected {}",
+                AtOp(v),
+                op.kind,
+                expected.empty() ? "its FLOPs, a multiply-add counting two"
+                                 : fmt::format("about {:.0f} for {}", expected[0], Factors(op)));
     });
   }
 
@@ -320,14 +306,11 @@ class Doubts {
           })) {
         return;
       }
-      lines.Add([&] {
-        return fmt::format(
-            "{}: flops: got {:.0f}; expected about {:.0f} for {}, a multiply-add counting two",
-            AtOp(v),
-            op.flops,
-            expected[0],
-            Factors(op));
-      });
+      lines.Add("{}: flops: got {:.0f}; expected about {:.0f} for {}, a multiply-add counting two",
+                AtOp(v),
+                op.flops,
+                expected[0],
+                Factors(op));
     });
   }
 
@@ -341,38 +324,26 @@ class Doubts {
           kDoubtFactor * bytes >= expected) {
         return;
       }
-      lines.Add([&] {
-        return fmt::format("{}: bytes: got {}; expected about {:.0f} for [{}] of {}",
-                           AtTensor(t),
-                           tensor.bytes,
-                           std::ceil(expected),
-                           fmt::join(tensor.shape, ", "),
-                           dtype->name);
-      });
+      lines.Add("{}: bytes: got {}; expected about {:.0f} for [{}] of {}",
+                AtTensor(t),
+                tensor.bytes,
+                std::ceil(expected),
+                fmt::join(tensor.shape, ", "),
+                dtype->name);
     });
-  }
-
-  // Returns the text of the attribute `forward_op`.
-  std::optional<std::string> NameOfForwardOp(const Op& op) const {
-    if (op.attributes.find("\"forward_op\"") == std::string::npos) return std::nullopt;
-    const Json object = Json::parse(op.attributes, nullptr, /*allow_exceptions=*/false);
-    const auto found = object.is_object() ? object.find("forward_op") : object.end();
-    if (found == object.end() || !found->is_string()) return std::nullopt;
-    return found->get<std::string>();
   }
 
   void ForwardOps() {
     ForOps([&](int v, const Op& op, Lines& lines) {
-      const std::optional<std::string> forward = NameOfForwardOp(op);
+      const std::optional<std::string> forward = internal::TextAttribute(op, "forward_op");
       if (!forward || graph_.FindOp(*forward) >= 0) return;
-      lines.Add([&] {
-        std::vector<std::string> names;
-        for (const Op& other : graph_.ops()) names.push_back(other.name);
-        return fmt::format("{}: attributes.forward_op: no op is called {}{}",
-                           AtOp(v),
-                           QuoteJson(*forward),
-                           Guess(*forward, Sorted(std::move(names))));
-      });
+      if (lines.CountFurther()) return;
+      std::vector<std::string> names;
+      for (const Op& other : graph_.ops()) names.push_back(other.name);
+      lines.Add("{}: attributes.forward_op: no op is called {}{}",
+                AtOp(v),
+                QuoteJson(*forward),
+                Guess(*forward, Sorted(std::move(names))));
     });
   }
 
@@ -381,16 +352,15 @@ class Doubts {
     for (const Op& op : graph_.ops()) count[op.colocate] += !op.colocate.empty();
     ForOps([&](int v, const Op& op, Lines& lines) {
       if (op.colocate.empty() || count[op.colocate] > 1) return;
-      lines.Add([&] {
-        std::vector<std::string> others;
-        for (const auto& [label, ops] : count) {
-          if (ops > 0 && label != op.colocate) others.emplace_back(label);
-        }
-        return fmt::format("{}: colocate: no other op has the label {}{}",
-                           AtOp(v),
-                           QuoteJson(op.colocate),
-                           Guess(op.colocate, others));
-      });
+      if (lines.CountFurther()) return;
+      std::vector<std::string> others;
+      for (const auto& [label, ops] : count) {
+        if (ops > 0 && label != op.colocate) others.emplace_back(label);
+      }
+      lines.Add("{}: colocate: no other op has the label {}{}",
+                AtOp(v),
+                QuoteJson(op.colocate),
+                Guess(op.colocate, others));
     });
   }
 
@@ -404,12 +374,9 @@ class Doubts {
                              tensor.role == TensorRole::kActivation &&
                              std::ranges::none_of(op.outputs, is_read);
       if (tensor.role != TensorRole::kGradient && !is_result) return;
-      lines.Add([&] {
-        return fmt::format(
-            "{}: no op reads this gradient of {}; expected an op that does, or the role output",
-            AtTensor(t),
-            AtOp(v));
-      });
+      lines.Add("{}: no op reads this gradient of {}; expected an op that does, or the role output",
+                AtTensor(t),
+                AtOp(v));
     });
   }
 

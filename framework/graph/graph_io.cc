@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <initializer_list>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -26,23 +27,6 @@ constexpr std::array<std::string_view, 2> kRecordKeys = {"tensors", "ops"};
 
 const std::vector<std::string> kFileKeys =
     {"format", "version", "name", "source", "tensors", "ops"};
-const std::vector<std::string> kTensorKeys =
-    {"id", "name", "shape", "dtype", "bytes", "role", "alias_of"};
-const std::vector<std::string> kOpKeys = {"id",
-                                          "name",
-                                          "kind",
-                                          "inputs",
-                                          "outputs",
-                                          "control_inputs",
-                                          "flops",
-                                          "bytes_accessed",
-                                          "workspace_bytes",
-                                          "phase",
-                                          "colocate",
-                                          "device_kinds",
-                                          "cost_ns",
-                                          "attributes"};
-
 // Values of single fields. The caller adds the place to messages.
 
 int ReadId(const Json& value) {
@@ -129,11 +113,7 @@ std::vector<std::string> ReadDeviceKinds(const Json& value) {
 std::vector<std::pair<std::string, double>> ReadCosts(Json& value) {
   std::vector<std::pair<std::string, double>> costs;
   for (const auto& [kind, cost] : ReadObject(value, "an object of device kind -> ns")) {
-    try {
-      costs.emplace_back(kind, JsonAmount(cost));
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}", kind, error.what()));
-    }
+    costs.emplace_back(kind, AtPlace(kind, [&cost = cost] { return JsonAmount(cost); }));
   }
   return costs;
 }
@@ -149,6 +129,43 @@ std::string ReadObjectText(Json& value) {
   return ReadObject(value, "an object").empty() ? "" : value.dump();
 }
 
+std::vector<std::int64_t> ReadShape(const Json& value) {
+  std::vector<std::int64_t> shape;
+  for (const Json& size : ReadList(value, "a list of integers")) shape.push_back(JsonCount(size));
+  return shape;
+}
+
+// The keys of a record besides `id`, each with the function that reads its value.
+template <class Record>
+using KeyReaders = std::vector<std::pair<std::string, void (*)(Record&, Json&)>>;
+
+const KeyReaders<Tensor> kTensorReaders = {
+    {"name", [](Tensor& t, Json& v) { t.name = JsonText(v, "the tensor's name"); }},
+    {"shape", [](Tensor& t, Json& v) { t.shape = ReadShape(v); }},
+    {"dtype", [](Tensor& t, Json& v) { t.dtype = ReadDtype(v); }},
+    {"bytes", [](Tensor& t, Json& v) { t.bytes = JsonCount(v); }},
+    {"role",
+     [](Tensor& t, Json& v) {
+       t.role = ReadChoice(v, "role", &ParseTensorRole, TensorRole::kOutput);
+     }},
+    {"alias_of", [](Tensor& t, Json& v) { t.alias_of = v.is_null() ? -1 : ReadId(v); }}};
+
+const KeyReaders<Op> kOpReaders = {
+    {"name", [](Op& op, Json& v) { op.name = JsonText(v, "the op's name"); }},
+    {"kind", [](Op& op, Json& v) { op.kind = JsonText(v, "the op's type"); }},
+    {"inputs", [](Op& op, Json& v) { op.inputs = ReadIds(v); }},
+    {"outputs", [](Op& op, Json& v) { op.outputs = ReadIds(v); }},
+    {"control_inputs", [](Op& op, Json& v) { op.control_inputs = ReadIds(v); }},
+    {"flops", [](Op& op, Json& v) { op.flops = JsonAmount(v); }},
+    {"bytes_accessed", [](Op& op, Json& v) { op.bytes_accessed = JsonCount(v); }},
+    {"workspace_bytes", [](Op& op, Json& v) { op.workspace_bytes = JsonCount(v); }},
+    {"phase",
+     [](Op& op, Json& v) { op.phase = ReadChoice(v, "phase", &ParsePhase, Phase::kUpdate); }},
+    {"colocate", [](Op& op, Json& v) { op.colocate = ReadLabel(v); }},
+    {"device_kinds", [](Op& op, Json& v) { op.device_kinds = ReadDeviceKinds(v); }},
+    {"cost_ns", [](Op& op, Json& v) { op.cost_ns = ReadCosts(v); }},
+    {"attributes", [](Op& op, Json& v) { op.attributes = ReadObjectText(v); }}};
+
 class GraphReader {
  public:
   explicit GraphReader(const std::string& where) : where_(where) {}
@@ -158,7 +175,11 @@ class GraphReader {
       AtKey(part.key, std::string(part.key), [&] { ReadFileKey(part.key, part.value); });
     } else if (postponed_.empty()) {
       try {
-        part.key == "ops" ? ReadOp(part.index, part.value) : ReadTensor(part.index, part.value);
+        if (part.key == "ops") {
+          ReadRecord(part, kOpReaders, {"id", "name", "kind", "inputs", "outputs"}, ops_);
+        } else {
+          ReadRecord(part, kTensorReaders, {"id", "bytes"}, tensors_);
+        }
       } catch (const InputError& error) {
         // Records of an unknown format or version mean nothing, so these are checked first.
         if (!format_.is_discarded() && !version_.is_discarded()) throw;
@@ -193,11 +214,7 @@ class GraphReader {
   void AtKey(std::string_view key, const std::string& place, const Body& body) {
     const bool checked_as_a_whole = key == "format" || key == "version";
     if (checked_as_a_whole) return body();
-    try {
-      body();
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}: {}", where_, place, error.what()));
-    }
+    AtPlace(where_ + ": " + place, body);
   }
 
   void ReadFileKey(std::string_view key, Json& value) {
@@ -225,33 +242,44 @@ class GraphReader {
     }
   }
 
-  // Runs body(key, value) -> known for every key of a record and adds the record's place to errors.
-  template <class Body>
-  void ReadRecord(std::string_view list,
-                  int index,
-                  Json& record,
-                  const std::vector<std::string>& keys,
-                  std::span<const std::string_view> required,
-                  std::string& extra,
-                  const Body& body) {
+  // Reads a record and adds its place to errors. Keeps unknown keys.
+  template <class Record>
+  void ReadRecord(const JsonPart& part,
+                  const KeyReaders<Record>& readers,
+                  std::initializer_list<std::string_view> required,
+                  std::vector<Record>& records) {
+    static const std::vector<std::string> kKeys = [&] {
+      std::vector<std::string> keys{"id"};
+      for (const auto& [key, read] : readers) keys.push_back(key);
+      return keys;
+    }();
+    Json& json = part.value;
+    Record record;
     std::string_view field;
     const auto place = [&] {
-      std::string text = fmt::format("{}[{}]", list, index);
-      const auto name = record.is_object() ? record.find("name") : record.end();
-      if (name != record.end() && name->is_string()) text += " " + ClippedJson(*name);
+      std::string text = fmt::format("{}[{}]", part.key, part.index);
+      const auto name = json.is_object() ? json.find("name") : json.end();
+      if (name != json.end() && name->is_string()) text += " " + ClippedJson(*name);
       return text;
     };
     try {
       size_t found = 0;
-      for (auto& [key, value] : ReadObject(record, "an object")) {
+      for (auto& [key, value] : ReadObject(json, "an object")) {
         field = key;
-        if (!body(key, value)) Keep(extra, key, value, keys, place);
-        found += std::find(required.begin(), required.end(), key) != required.end();
+        const auto reader = std::ranges::find(readers, key, &KeyReaders<Record>::value_type::first);
+        if (key == "id") {
+          CheckId(value, part.key, part.index);
+        } else if (reader != readers.end()) {
+          reader->second(record, value);
+        } else {
+          Keep(record.extra, key, value, kKeys, place);
+        }
+        found += std::ranges::find(required, key) != required.end();
       }
       field = {};
-      if (found == required.size()) return;
-      for (std::string_view key : required) {
-        if (!record.contains(key)) {
+      if (found < required.size()) {
+        for (std::string_view key : required) {
+          if (json.contains(key)) continue;
           throw InputError(fmt::format("required key \"{}\" is missing", key));
         }
       }
@@ -259,77 +287,7 @@ class GraphReader {
       throw InputError(fmt::format(
           "{}: {}: {}{}{}", where_, place(), field, field.empty() ? "" : ": ", error.what()));
     }
-  }
-
-  void ReadTensor(int index, Json& record) {
-    static constexpr std::array<std::string_view, 2> kRequired = {"id", "bytes"};
-    Tensor tensor;
-    const auto read = [&](const std::string& key, Json& value) {
-      if (key == "id") {
-        CheckId(value, "tensors", index);
-      } else if (key == "name") {
-        tensor.name = JsonText(value, "the tensor's name");
-      } else if (key == "shape") {
-        for (const Json& size : ReadList(value, "a list of integers")) {
-          tensor.shape.push_back(JsonCount(size));
-        }
-      } else if (key == "dtype") {
-        tensor.dtype = ReadDtype(value);
-      } else if (key == "bytes") {
-        tensor.bytes = JsonCount(value);
-      } else if (key == "role") {
-        tensor.role = ReadChoice(value, "role", &ParseTensorRole, TensorRole::kOutput);
-      } else if (key == "alias_of") {
-        tensor.alias_of = value.is_null() ? -1 : ReadId(value);
-      } else {
-        return false;
-      }
-      return true;
-    };
-    ReadRecord("tensors", index, record, kTensorKeys, kRequired, tensor.extra, read);
-    tensors_.push_back(std::move(tensor));
-  }
-
-  void ReadOp(int index, Json& record) {
-    static constexpr std::array<std::string_view, 5> kRequired = {
-        "id", "name", "kind", "inputs", "outputs"};
-    Op op;
-    const auto read = [&](const std::string& key, Json& value) {
-      if (key == "id") {
-        CheckId(value, "ops", index);
-      } else if (key == "name") {
-        op.name = JsonText(value, "the op's name");
-      } else if (key == "kind") {
-        op.kind = JsonText(value, "the op's type");
-      } else if (key == "inputs") {
-        op.inputs = ReadIds(value);
-      } else if (key == "outputs") {
-        op.outputs = ReadIds(value);
-      } else if (key == "control_inputs") {
-        op.control_inputs = ReadIds(value);
-      } else if (key == "flops") {
-        op.flops = JsonAmount(value);
-      } else if (key == "bytes_accessed") {
-        op.bytes_accessed = JsonCount(value);
-      } else if (key == "workspace_bytes") {
-        op.workspace_bytes = JsonCount(value);
-      } else if (key == "phase") {
-        op.phase = ReadChoice(value, "phase", &ParsePhase, Phase::kUpdate);
-      } else if (key == "colocate") {
-        op.colocate = ReadLabel(value);
-      } else if (key == "device_kinds") {
-        op.device_kinds = ReadDeviceKinds(value);
-      } else if (key == "cost_ns") {
-        op.cost_ns = ReadCosts(value);
-      } else if (key == "attributes") {
-        op.attributes = ReadObjectText(value);
-      } else {
-        return false;
-      }
-      return true;
-    };
-    ReadRecord("ops", index, record, kOpKeys, kRequired, op.extra, read);
-    ops_.push_back(std::move(op));
+    records.push_back(std::move(record));
   }
 
   // Appends an unknown key to the object text `extra`.

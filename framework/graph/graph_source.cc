@@ -1,5 +1,3 @@
-#include "framework/graph/graph_source.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -11,6 +9,7 @@
 
 #include "framework/base/error.h"
 #include "framework/base/json.h"
+#include "framework/graph/graph_io.h"
 
 namespace emplace {
 namespace {

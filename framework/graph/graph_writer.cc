@@ -1,10 +1,8 @@
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
 #include "framework/base/saturating.h"

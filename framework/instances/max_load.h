@@ -23,35 +23,23 @@
 //                      cost; if they differ by 1e-6 or less, the largest counts.
 //
 // As in the paper, an accelerator pays once for each node whose output it sends or receives, and a
-// CPU never pays. The published times have no unit; `ns_per_unit` is the number of ns of one unit.
-// Sizes are rounded up, times to the nearest nanosecond. A node without `size` has size 0; one
-// without `name` has the name "node ID". Other keys do not affect the problem and are ignored.
+// CPU never pays. The published times have no unit; here a unit is a second, so the least of them,
+// 1e-8 units, have an error of a few percent. Sizes are rounded up, times to the nearest
+// nanosecond. A node without `size` has size 0; one without `name` has the name "node ID". Other
+// keys do not affect the problem and are ignored.
 
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "framework/cluster/cluster.h"
-#include "framework/graph/graph.h"
+#include "framework/instances/instance.h"
 
 namespace emplace {
-
-struct MaxLoadInstance {
-  std::shared_ptr<const Graph> graph;
-  std::shared_ptr<const Cluster> cluster;
-};
-
-/// A unit is a second, so the least published times, 1e-8 units, have an error of a few percent.
-inline constexpr double kMaxLoadNanosPerUnit = 1e9;
 
 /// @param name   of graph and cluster
 /// @param where  prefix of error messages
 /// @throws InputError naming `where`, node or edge, key and value: text that is not JSON, a missing
 ///   or wrong value, an id that two nodes have or none, edges of one node with different costs, a
 ///   cycle, no device or more than kMaxDevices, a negative number
-MaxLoadInstance ReadMaxLoad(std::string_view text,
-                            const std::string& name,
-                            const std::string& where,
-                            double ns_per_unit = kMaxLoadNanosPerUnit);
+Instance ReadMaxLoad(std::string_view text, const std::string& name, const std::string& where);
 
 }  // namespace emplace

@@ -1,5 +1,3 @@
-#include "framework/instances/stg.h"
-
 #include <algorithm>
 #include <charconv>
 #include <vector>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/instances/task_graph.h"
 
 namespace emplace {
 namespace {
@@ -74,11 +73,8 @@ class StgReader {
   }
 
   Nanos Time(std::size_t field, const std::string& what) const {
-    try {
-      return ParseWeight(fields_[field]);
-    } catch (const InputError& error) {
-      Fail(fmt::format("{}: {}", what, error.what()));
-    }
+    return AtPlace(fmt::format("{}:{}: {}", where_, line_, what),
+                   [&] { return ParseWeight(fields_[field]); });
   }
 
   void ReadTask(int number, TaskGraph& graph) {

@@ -2,8 +2,8 @@
 
 // The task graphs of classical multiprocessor scheduling (P | prec, c_ij | C_max). The time of a
 // task is the same on every processor. The time of a message is 0 between tasks on one processor.
-// Readers of file formats (stg.h, weighted_dot.h) parse a text to a TaskGraph; MakeInstance() makes
-// a graph and a cluster of it.
+// ParseStg() and ParseWeightedDot() parse a file to a TaskGraph; MakeInstance() makes a graph and a
+// cluster of it.
 
 #include <optional>
 #include <string>
@@ -61,5 +61,58 @@ Instance MakeInstance(const TaskGraph& tasks, int processors, const std::string&
 /// Returns `count` devices named "p0", "p1", ..., device d of kind `kinds[d % kinds.size()]`, with
 /// unlimited memory, and a channel of 1 byte per nanosecond without latency for every ordered pair.
 Cluster PrivateChannels(std::vector<DeviceKind> kinds, int count);
+
+// Standard Task Graph Set (files *.stg; T. Tobita, H. Kasahara, A standard task graph set for fair
+// evaluation of multiprocessor scheduling algorithms, J. Scheduling 5(5), 2002). The first line
+// holds the number n of tasks; the prototype set adds the number of processors. Then follow the
+// tasks with increasing numbers, from 0 (an entry task of time 0) or from 1 on, up to n + 1 (an
+// exit task of time 0), one per line:
+//
+//   number time k p_1 ... p_k            predecessors; messages take no time
+//   number time k p_1 c_1 ... p_k c_k    each predecessor with the time of its message
+//   number time k                        the same, with the pairs on the k lines that follow
+//   p_1 c_1
+//   ...
+//
+// A '#' begins a comment. The files do not contain the optimum, which is published separately.
+
+/// Reads a file of the set. Tasks are named "t0", "t1", ... by number; dummy tasks are kept.
+/// @param name   of the graph
+/// @param where  prefix of error messages
+/// @throws InputError "where:line: ...", with the value and the expected one: a field that is not a
+///   number, a task out of order, a predecessor that does not exist or is listed twice, too many or
+///   too few fields, an incomplete file or text after its end
+TaskGraph ParseStg(std::string_view text, const std::string& name, const std::string& where);
+
+// Task graphs in Graphviz' language with a `Weight` for each node (time of the task) and each edge
+// (time of the message), as in the optimal-schedule set of the University of Auckland's Parallel
+// and Reconfigurable Computing Lab:
+//
+//   digraph "Fork_Nodes_3" {
+//     "TargetSystem"="Homogeneous-2";
+//     "Total schedule length"=11;
+//     a [Weight=5, Start=0, Processor=0];
+//     b [Weight=6, Start=5, Processor=0];
+//     c [Weight=3, Start=7, Processor=1];
+//     a -> b [Weight=2];
+//     a -> c [Weight=2];
+//   }
+//
+// The reader accepts digraphs of nodes, edges (also chains a -> b -> c), attributes, defaults
+// (`node [...]`, `edge [...]`) and comments; `Weight` may be written `weight`. With the attribute
+// `TargetSystem` "Homogeneous-N" the file is for N processors, and `Total schedule length` is the
+// optimum on them. If every node has `Start` and `Processor`, they are its schedule. Other
+// attributes are ignored. Subgraphs, ports and HTML texts do not occur in such files and are
+// refused.
+
+/// Reads such a file. The tasks are in the order in which the file first names them.
+/// @param name   of the graph, if the file has none
+/// @param where  prefix of error messages
+/// @throws InputError "where:line: ...": text that Graphviz would refuse or that is not supported
+///   here, a node or edge without Weight, a Weight or Start that is not a number >= 0, more values
+///   of Processor than processors
+TaskGraph ParseWeightedDot(std::string_view text,
+                           const std::string& name,
+                           const std::string& where);
 
 }  // namespace emplace

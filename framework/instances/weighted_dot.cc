@@ -1,16 +1,14 @@
-#include "framework/instances/weighted_dot.h"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/instances/task_graph.h"
 
 namespace emplace {
 namespace {
@@ -237,11 +235,7 @@ class DotReader {
   }
 
   Nanos Number(const std::string& text, int line, const std::string& what) const {
-    try {
-      return ParseWeight(text);
-    } catch (const InputError& error) {
-      FailInDot(where_, line, fmt::format("{}: {}", what, error.what()));
-    }
+    return AtPlace(fmt::format("{}:{}: {}", where_, line, what), [&] { return ParseWeight(text); });
   }
 
   void ReadSchedule(TaskGraph& graph) const {

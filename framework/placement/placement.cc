@@ -11,6 +11,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
+#include "framework/base/json_record.h"
 #include "framework/graph/op_order.h"
 
 namespace emplace {
@@ -23,12 +24,8 @@ constexpr std::array<std::string_view, 7> kKeys =
 constexpr size_t kLongestName = 100;  // of an unknown name in a message
 constexpr int kUnplaced = -1;
 
-std::string ReadName(const Json& value, std::string_view where, std::string_view key) {
-  try {
-    return JsonText(value, "a name");
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}: {}", where, key, error.what()));
-  }
+std::string ReadName(const Json& value, const std::string& where, const std::string& key) {
+  return AtPlace(where + ": " + key, [&] { return JsonText(value, "a name"); });
 }
 
 // Returns the op of a name. @param place  stands at the beginning of the message
@@ -109,17 +106,9 @@ SimulatedAs ReadSimulated(const Json& object,
     if (const auto text = texts.find(key); text != texts.end()) {
       *text->second = ReadName(value, where, place);
     } else if (key == "count_gaps") {
-      if (!value.is_boolean()) {
-        throw InputError(fmt::format(
-            "{}: {}: got {}; expected true or false", where, place, ClippedJson(value)));
-      }
-      simulated.count_gaps = value.get<bool>();
+      simulated.count_gaps = AtPlace(where + ": " + place, [&] { return JsonBool(value); });
     } else if (key == "step_time_ns") {
-      try {
-        simulated.step_time = JsonCount(value);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("{}: {}: {}", where, place, error.what()));
-      }
+      simulated.step_time = AtPlace(where + ": " + place, [&] { return JsonCount(value); });
     } else {
       warnings.push_back(fmt::format("{}: unknown key {} ignored", where, QuoteJson(place)));
     }
@@ -174,6 +163,32 @@ Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
     placement.device.push_back(device);
   }
   return placement;
+}
+
+void RequireLabelsTogether(std::span<const DeviceIndex> device_of_op,
+                           const Graph& graph,
+                           const Cluster& cluster,
+                           const std::string& where) {
+  std::map<std::string_view, int> first;
+  for (int v = 0; v < graph.num_ops(); ++v) {
+    const std::string& label = graph.op(v).colocate;
+    if (label.empty()) continue;
+    const int other = first.emplace(label, v).first->second;
+    if (device_of_op[v] == device_of_op[other]) continue;
+    throw InputError(
+        fmt::format("{}: ops \"{}\" (on {}) and \"{}\" (on {}) have the colocate label \"{}\" and "
+                    "must share a device",
+                    where,
+                    graph.op(other).name,
+                    cluster.device(device_of_op[other]).name,
+                    graph.op(v).name,
+                    cluster.device(device_of_op[v]).name,
+                    label));
+  }
+}
+
+bool IsPlacementFile(std::string_view path) {
+  return path.ends_with(".json") || path.ends_with(".json.gz");
 }
 
 PlacementFile ParsePlacement(const std::string& json,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/base/time.h"
@@ -36,6 +37,13 @@ Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
                             const Cluster& cluster,
                             const std::string& where = "placement");
 
+/// @throws InputError naming `where` and two ops with the same colocate label on different devices
+/// @param device_of_op  [num_ops]
+void RequireLabelsTogether(std::span<const DeviceIndex> device_of_op,
+                           const Graph& graph,
+                           const Cluster& cluster,
+                           const std::string& where);
+
 /// The settings of the simulation that computed `step_time`, named as in run configs.
 struct SimulatedAs {
   std::string semantics = "queue";
@@ -49,6 +57,9 @@ struct SimulatedAs {
 
   bool operator==(const SimulatedAs&) const = default;
 };
+
+/// Returns whether a path names a placement file, by its ending.
+bool IsPlacementFile(std::string_view path);
 
 /// Content of a placement file.
 struct PlacementFile {

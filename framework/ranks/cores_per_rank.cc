@@ -1,5 +1,3 @@
-#include "framework/ranks/cores_per_rank.h"
-
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <sched.h>
 
 #include "framework/base/parallel.h"
+#include "framework/ranks/communicator.h"
 
 namespace emplace {
 namespace {

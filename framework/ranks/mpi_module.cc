@@ -1,7 +1,6 @@
 #include "framework/ranks/mpi_module.h"
 
 #include <optional>
-#include <string>
 
 #include "framework/base/error.h"
 #include "framework/ranks/launched_rank.h"

@@ -4,7 +4,6 @@
 #include <map>
 #include <ranges>
 #include <tuple>
-#include <utility>
 
 #include "framework/base/error.h"
 

@@ -1,5 +1,4 @@
 #include "framework/graph/graph_io.h"
-#include "framework/graph/graph_source.h"
 #include "tests/fuzz/gzip.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/mutators.h"

@@ -31,7 +31,7 @@ struct Recipe {
 };
 
 TEST_CASE("a config with every key reads back as it is") {
-  const std::string text = FormatConfig(DescribeFields<Recipe>());
+  const std::string text = WriteFields(Recipe(), /*whole=*/true);
   CHECK(text ==
         "dish: soup\n"
         "liters: 1.5\n"
@@ -45,7 +45,7 @@ TEST_CASE("a config with every key reads back as it is") {
         "  note: \"\"\n");
   const auto read = ReadFields<Recipe>(ConfigNode::FromString(text, "text"));
   CHECK(read.guests.At("ann").AsInt() == 2);
-  CHECK(FormatConfig(DescribeFields(read)) == text);
+  CHECK(WriteFields(read, /*whole=*/true) == text);
 }
 
 TEST_CASE("the sentences of a config's keys are as wide as $COLUMNS") {

@@ -7,10 +7,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/machine/error_svg.h"
 #include "experiments/machine/fidelity_report.h"
-#include "experiments/machine/interval_report.h"
-#include "experiments/machine/scatter_svg.h"
+#include "experiments/machine/fidelity_svg.h"
 #include "profilers/statistics/sampling.h"
 #include "tests/support/problems.h"
 #include "tests/support/text.h"

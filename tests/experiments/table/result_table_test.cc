@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string> ColumnNames(const ResultTable& table) {
   std::vector<std::string> names;
-  for (const ResultTableColumn& column : table.columns) names.push_back(column.name);
+  for (const LayoutColumn& column : table.columns) names.push_back(column.name);
   return names;
 }
 

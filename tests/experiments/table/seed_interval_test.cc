@@ -1,4 +1,4 @@
-#include "experiments/table/seed_interval.h"
+#include "experiments/table/row_values.h"
 
 #include <cmath>
 

@@ -51,11 +51,11 @@ ResultTable MakeTable() {
 }
 
 TEST_CASE("cells of bounds, gaps and proofs") {
-  const ResultTableColumn optimal{"o", "o", "count", ColumnValue::kOptimal};
+  const LayoutColumn optimal{"o", "o", "count", ColumnValue::kOptimal};
   CHECK(FormatCellNumber(1, optimal) == "yes");
   CHECK(FormatCellNumber(0, optimal) == "no");
   CHECK(FormatCellNumber(0.5, optimal) == "0.5");
-  const ResultTableColumn gap{"g", "g", "percent", ColumnValue::kGap};
+  const LayoutColumn gap{"g", "g", "percent", ColumnValue::kGap};
   CHECK(FormatCellNumber(12.34, gap) == "12.3");
   CHECK(FormatCellNumber(kOom, gap) == "OOM");
   TableCell cell;
@@ -302,7 +302,7 @@ TEST_CASE("constants have no interval that would repeat them") {
 }
 
 TEST_CASE("durations have their units with them") {
-  const ResultTableColumn hours{"h", "on hardware", "h", ColumnValue::kHardwareHours};
+  const LayoutColumn hours{"h", "on hardware", "h", ColumnValue::kHardwareHours};
   CHECK(FormatCellNumber(0.0000903, hours) == "325.1 ms");  // 0.0000903 h x 3600 s
   CHECK(FormatCellNumber(0.01, hours) == "36.0 s");
   CHECK(FormatCellNumber(0.5, hours) == "30.0 min");
@@ -310,7 +310,7 @@ TEST_CASE("durations have their units with them") {
   CHECK(FormatCellNumber(0, hours) == "0.0 s");
   CHECK(FormatCellNumber(kOom, hours) == "∞");
   CHECK(HeadOf(hours) == "on hardware");
-  const ResultTableColumn seconds{"s", "search", "s", ColumnValue::kSeconds};
+  const LayoutColumn seconds{"s", "search", "s", ColumnValue::kSeconds};
   CHECK(FormatCellNumber(0.000258, seconds) == "258.0 us");
   CHECK(FormatCellNumber(150, seconds) == "2.5 min");
   CHECK(HeadOf(seconds) == "search");
@@ -382,7 +382,7 @@ TEST_CASE("what is expected says how many seeds reach it, the share does not rep
   cell.value = 6.5;
   cell.done = cell.planned = 3;
   cell.fitting = 2;
-  const ResultTableColumn expected{"e", "e", "count", ColumnValue::kExpectedEvaluationsTo};
+  const LayoutColumn expected{"e", "e", "count", ColumnValue::kExpectedEvaluationsTo};
   CHECK(DescribeCell(cell, expected).note == "(2 of 3 reach it)");
   CHECK(DescribeCell(cell, {"r", "r", "percent", ColumnValue::kReached}).note.empty());
   ResultTable table;

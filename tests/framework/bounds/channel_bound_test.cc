@@ -1,4 +1,4 @@
-#include "framework/bounds/channel_bound.h"
+#include "framework/bounds/one_machine.h"
 
 #include <vector>
 

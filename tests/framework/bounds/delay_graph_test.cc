@@ -40,15 +40,15 @@ TEST_CASE("paths to and from each op, by device and within masks") {
   const auto problem = b.Build();
   DelayGraph graph(*problem);
   std::vector<Nanos> finish, tail;
-  graph.SetPaths(AllowedDevices(*problem), finish, tail);
+  SetPaths(graph, AllowedDevices(*problem), finish, tail);
   // x on d1: after a on d0 and 1 + 6, or after a on d1.
   CHECK(finish == std::vector<Nanos>{10, 20, kMaxNanos, 10 + 7 + 5});
   CHECK(tail == std::vector<Nanos>{7 + 5, 5, kMaxNanos, 0});
-  graph.SetPaths(DeviceMasks{2, 2}, finish, tail);
+  SetPaths(graph, DeviceMasks{2, 2}, finish, tail);
   CHECK(finish == std::vector<Nanos>{kMaxNanos, 20, kMaxNanos, 25});
   CHECK(tail == std::vector<Nanos>{kMaxNanos, 5, kMaxNanos, 0});
   graph.Add(0, 1, std::vector<Nanos>{kMaxNanos, 9, kMaxNanos, 3});
-  graph.SetPaths(AllowedDevices(*problem), finish, tail);
+  SetPaths(graph, AllowedDevices(*problem), finish, tail);
   CHECK(finish == std::vector<Nanos>{10, 20, kMaxNanos, 10 + 9 + 5});
   CHECK(tail == std::vector<Nanos>{9 + 5, 3 + 5, kMaxNanos, 0});
 }

@@ -1,4 +1,4 @@
-#include "framework/bounds/device_pairs.h"
+#include "framework/bounds/segment_search.h"
 
 #include <vector>
 

@@ -1,4 +1,3 @@
-#include "framework/graph/graph_source.h"
 
 #include <string>
 

@@ -1,9 +1,8 @@
-#include "framework/instances/stg.h"
-
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
 #include "framework/bounds/bounds.h"
+#include "framework/instances/task_graph.h"
 #include "tests/framework/instances/instance_problem.h"
 #include "tests/support/paths.h"
 #include "tests/support/text.h"

@@ -1,10 +1,9 @@
-#include "framework/instances/weighted_dot.h"
-
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "framework/instances/task_graph.h"
 #include "tests/framework/instances/instance_problem.h"
 #include "tests/support/paths.h"
 #include "tests/support/text.h"

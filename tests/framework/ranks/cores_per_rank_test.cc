@@ -1,4 +1,4 @@
-#include "framework/ranks/cores_per_rank.h"
+#include "framework/ranks/communicator.h"
 
 #include <algorithm>
 
