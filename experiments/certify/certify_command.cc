@@ -17,9 +17,7 @@
 #include "experiments/console/stop_request.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_problem.h"
-#include "experiments/run/run_reader.h"
-#include "experiments/sweep/results_lock.h"
-#include "experiments/table/table_runs.h"
+#include "experiments/sweep/run_store.h"
 #include "framework/base/error.h"
 #include "framework/base/json.h"
 #include "framework/base/parallel.h"
@@ -39,13 +37,10 @@ struct CertifyOptions {
   bool json = false, quiet = false;
 };
 
-// One problem, whose runs may be in several files.
 struct CertifiedProblem {
-  std::vector<fs::path> files;        // with runs of the problem
-  std::optional<fs::path> with_best;  // one of them that contains a placement
-  std::optional<Nanos> best;          // objective of the best placement in the files that fits
+  ProblemRuns runs;
+  std::optional<Nanos> best;  // objective of the best placement in the files that fits
   LowerBound before, after;
-  std::string title;            // "inception_v3 on 4xk80"
   std::optional<Nanos> better;  // Certificate::better
   std::string ended;            // Certificate::ended
 };
@@ -54,24 +49,33 @@ double SecondsSince(CertifyClock::time_point begin) {
   return std::chrono::duration<double>(CertifyClock::now() - begin).count();
 }
 
-std::vector<CertifiedProblem> ListProblems(const ResultRuns& results) {
+// Returns the objective of the best placement that fits. @param file  its runs only; empty: all
+std::optional<Nanos> BestIn(const ProblemRuns& problem, const fs::path& file = {}) {
+  std::optional<Nanos> best;
+  for (const ResultRun* run : problem.runs) {
+    if (!run->best || !run->best->feasible || (!file.empty() && run->file != file)) continue;
+    best = std::min(best.value_or(kMaxNanos), run->best->step_time);
+  }
+  return best;
+}
+
+// Returns the problems with a placement.
+std::vector<CertifiedProblem> ListProblems(const RunStore& store) {
   std::vector<CertifiedProblem> problems;
-  for (const RunsOfProblem& runs : RunsByProblem(results)) {
-    CertifiedProblem& problem = problems.emplace_back();
-    problem.before = problem.after = runs[0]->bound;
-    problem.title =
-        fmt::format("{} on {}", *FindRunKey(*runs[0], "graph"), *FindRunKey(*runs[0], "cluster"));
-    for (const ResultRun* run : runs) {
-      if (!problem.files.empty() && problem.files.back() == run->file) continue;
-      problem.files.push_back(run->file);
-      const ResultsReader reader(run->file);
-      for (const std::string& label : reader.Children("/agents")) {
-        if (reader.Has("/agents/" + label + "/best")) problem.with_best = run->file;
-      }
-      if (const auto best = ReadBestFitting(reader)) {
-        problem.best = std::min(problem.best.value_or(kMaxNanos), *best);
-      }
+  std::vector<std::string> without;
+  for (ProblemRuns& runs : store.Problems()) {
+    if (std::ranges::none_of(runs.runs,
+                             [](const ResultRun* run) { return run->best.has_value(); })) {
+      without.push_back(runs.title);
+      continue;
     }
+    const LowerBound bound = runs.runs[0]->bound;
+    problems.push_back({.best = BestIn(runs), .before = bound, .after = bound});
+    problems.back().runs = std::move(runs);
+  }
+  if (problems.empty()) return problems;
+  for (const std::string& title : without) {
+    PrintWarning(title + ": no agent found a placement; left out");
   }
   return problems;
 }
@@ -85,38 +89,26 @@ void RequireFilesOfOne(const CertifyOptions& options,
       fmt::format("--graph, --cluster and --costs are about one problem, the results hold {}: {}, "
                   "{}{}; name results of one",
                   problems.size(),
-                  problems[0].title,
-                  problems[1].title,
+                  problems[0].runs.title,
+                  problems[1].runs.title,
                   problems.size() > 2 ? ", ..." : ""));
 }
 
-// Writes the bound to every file of the problem whose bound is smaller.
-void WriteToFiles(const CertifiedProblem& problem) {
-  for (const fs::path& path : problem.files) {
-    LowerBound bound;
-    std::optional<Nanos> best;
-    {
-      const ResultsReader reader(path);
-      bound = LargerOf(ReadBound(reader), problem.after);
-      best = ReadBestFitting(reader);
-    }
-    ResultsFile file(path, ResultsMode::kExtend);
-    WriteBound(file, bound, best);
-    file.Commit();
-  }
-}
-
-void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
-  const std::string where = problem.with_best->string();
-  const EarlierRun run = ReadRun(*problem.with_best, options.files);
-  const LoadedProblem loaded = MakeRunProblem(run, where);  // as the run searched it
-  RequireSameFiles(where, *loaded.exact, kPartsOfProblem);
-  WriteToFiles(problem);  // fails now if a file cannot be written
+void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOptions& options) {
+  const EarlierRun run = store.Read(problem.runs, options.files);
+  const LoadedProblem loaded = MakeRunProblem(run, run.name);  // as the run searched it
+  RequireSameFiles(run.name, *loaded.exact, kPartsOfProblem);
+  const auto write = [&] {
+    store.Extend(problem.runs, [&](ResultsFile& file) {
+      WriteBound(file, problem.after, BestIn(problem.runs, file.path()));
+    });
+  };
+  write();  // fails now if a file cannot be written
   if (IsOptimal(problem.after, problem.best)) {
     problem.ended = "the best placement was proven optimal before, by " + problem.after.method;
     return;
   }
-  Progress progress("certifying " + problem.title,
+  Progress progress("certifying " + problem.runs.title,
                     static_cast<std::int64_t>(std::ceil(options.seconds)),
                     !options.quiet);
   const auto begin = CertifyClock::now();
@@ -129,7 +121,7 @@ void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
                                 problem.after.method,
                                 GapText(problem.after, problem.best)));
     if (CertifyClock::now() - written < kBetweenWrites) return;
-    WriteToFiles(problem);
+    write();
     written = CertifyClock::now();
   };
   SimulatorOptions how = HowSearched(run, *loaded.searched);
@@ -148,20 +140,20 @@ void Certify(CertifiedProblem& problem, const CertifyOptions& options) {
   } catch (const Interrupted&) {  // the bounds proven before count
     problem.ended = "stopped";
   }
-  WriteToFiles(problem);
+  write();
 }
 
 // Returns a line per problem with the reason why its proof ended.
 std::string FormatEnds(const std::vector<CertifiedProblem>& problems) {
   std::string text;
   for (const CertifiedProblem& problem : problems) {
-    text +=
-        fmt::format("{}: {}\n", problem.title, problem.ended.empty() ? "not begun" : problem.ended);
+    text += fmt::format(
+        "{}: {}\n", problem.runs.title, problem.ended.empty() ? "not begun" : problem.ended);
     if (!problem.better) continue;
     text += fmt::format(
         "{}: branch_and_bound found a placement of {}, better than the best in the files{}; a run "
         "of this agent keeps it\n",
-        problem.title,
+        problem.runs.title,
         FormatTime(*problem.better),
         problem.best ? fmt::format(" ({})", FormatTime(*problem.best)) : "");
   }
@@ -172,14 +164,14 @@ std::string FormatProblems(const std::vector<CertifiedProblem>& problems) {
   std::vector<std::vector<std::string>> cells = {
       {"problem", "best", "bound was", "gap was", "bound", "gap", "by", "files"}};
   for (const CertifiedProblem& problem : problems) {
-    cells.push_back({problem.title,
+    cells.push_back({problem.runs.title,
                      problem.best ? FormatTime(*problem.best) : "OOM",
                      FormatTime(problem.before.value),
                      GapText(problem.before, problem.best),
                      FormatTime(problem.after.value),
                      GapText(problem.after, problem.best),
                      problem.after.method,
-                     std::to_string(problem.files.size())});
+                     std::to_string(problem.runs.Files().size())});
   }
   return FormatColumns(cells);
 }
@@ -195,8 +187,8 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
                   {"optimal", IsOptimal(one, problem.best)}};
     };
     Json files = Json::array();
-    for (const fs::path& file : problem.files) files.push_back(file.string());
-    list.push_back({{"problem", problem.title},
+    for (const fs::path& file : problem.runs.Files()) files.push_back(file.string());
+    list.push_back({{"problem", problem.runs.title},
                     {"files", std::move(files)},
                     {"best_ns", problem.best ? Json(*problem.best) : Json(nullptr)},
                     {"before", bound(problem.before)},
@@ -208,24 +200,17 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
 }
 
 int CertifyResults(const CertifyOptions& options) {
-  const std::vector<fs::path> inputs(options.inputs.begin(), options.inputs.end());
-  ReadResultRuns(inputs);  // refuses files that are not results
-  const ResultsLock lock(inputs);
-  std::vector<CertifiedProblem> problems = ListProblems(ReadResultRuns(inputs));
-  const auto has_none = [&](const CertifiedProblem& problem) { return !problem.with_best; };
-  if (std::all_of(problems.begin(), problems.end(), has_none)) {
+  const RunStore store({options.inputs.begin(), options.inputs.end()});
+  std::vector<CertifiedProblem> problems = ListProblems(store);
+  if (problems.empty()) {
     throw InputError(
         fmt::format("{}: no agent of this run found a placement", fmt::join(options.inputs, ", ")));
   }
-  for (const CertifiedProblem& problem : problems) {
-    if (has_none(problem)) PrintWarning(problem.title + ": no agent found a placement; left out");
-  }
-  std::erase_if(problems, has_none);
   RequireFilesOfOne(options, problems);
 
   StopRequest::CatchSignals();
   for (CertifiedProblem& problem : problems) {
-    if (!StopRequest::requested()) Certify(problem, options);
+    if (!StopRequest::requested()) Certify(problem, store, options);
   }
   Print(options.json ? FormatProblemsJson(problems)
                      : FormatProblems(problems) + "\n" + FormatEnds(problems));

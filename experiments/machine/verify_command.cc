@@ -9,8 +9,7 @@
 #include "experiments/machine/fidelity_report.h"
 #include "experiments/machine/fidelity_results.h"
 #include "experiments/machine/this_machine.h"
-#include "experiments/run/run_reader.h"
-#include "experiments/sweep/results_lock.h"
+#include "experiments/sweep/run_store.h"
 #include "framework/results/results_reader.h"
 
 namespace emplace {
@@ -38,9 +37,10 @@ std::string MachineText(const EarlierRun& run, const Machine& machine) {
 }
 
 int VerifyRun(const VerifyOptions& options) {
-  ResultsReader{options.results};  // refuses other files
-  const ResultsLock lock({options.results});
-  EarlierRun run = ReadRun(options.results, options.files);
+  ResultsReader{options.results};  // refuses sweeps and other files
+  const RunStore store({options.results});
+  const ProblemRuns runs = store.Problems().at(0);  // a file has one problem
+  EarlierRun run = store.Read(runs, options.files);
   const auto problem = MakeExactProblem(
       run, options.results, Objective::kStepTime, SemanticsAsExecuted(*run.cluster));
   const Machine machine = OpenDevices(
@@ -68,9 +68,9 @@ int VerifyRun(const VerifyOptions& options) {
       FindInterval(run.costs.get(), run.graph->name(), SemanticsAsExecuted(problem->cluster()));
   verification.warnings = machine_warnings;
   const VerificationSummary summary = Summarize(verification);
-  ResultsFile file(options.results, ResultsMode::kExtend);
-  WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
-  file.Commit();
+  store.Extend(runs, [&](ResultsFile& file) {
+    WriteVerification(file, "/verification", verification, summary, {}, CollectProvenance());
+  });
   if (options.json) {
     Print(ToJson(verification, summary).dump(2) + "\n");
   } else {

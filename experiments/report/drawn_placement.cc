@@ -9,7 +9,7 @@
 
 namespace emplace {
 
-std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
+std::optional<DrawnPlacement> DrawPlacement(const ProblemRuns& problem,
                                             const std::string& placement,
                                             const RunFiles& files) {
   const bool is_file = IsPlacementFile(placement);

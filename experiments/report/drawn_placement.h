@@ -33,7 +33,7 @@ struct DrawnPlacement {
 /// @param files  replace the files that the results name
 /// @return none if no run has found a placement
 /// @throws InputError as ReadRun() and ReadPlacement() do
-std::optional<DrawnPlacement> DrawPlacement(const ReportProblem& problem,
+std::optional<DrawnPlacement> DrawPlacement(const ProblemRuns& problem,
                                             const std::string& placement,
                                             const RunFiles& files);
 

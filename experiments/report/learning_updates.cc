@@ -55,7 +55,7 @@ Json UpdatesJson(const UpdateTable& updates, std::size_t max_points) {
   return json;
 }
 
-Json AgentUpdatesJson(const ReportProblem& problem, const std::string& agent) {
+Json AgentUpdatesJson(const ProblemRuns& problem, const std::string& agent) {
   Json json = nullptr;
   for (const ResultRun* run : problem.runs) {
     if (run->agent != agent || run->progress != RunProgress::kDone) continue;

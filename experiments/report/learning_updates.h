@@ -26,6 +26,6 @@ Json UpdatesJson(const UpdateTable& updates, std::size_t max_points);
 ///   {"columns": [names], "seeds": [UpdatesJson() with "seed"]}
 ///
 /// @return null for an agent without records, and for files of programs that did not write them
-Json AgentUpdatesJson(const ReportProblem& problem, const std::string& agent);
+Json AgentUpdatesJson(const ProblemRuns& problem, const std::string& agent);
 
 }  // namespace emplace

@@ -41,7 +41,7 @@ std::string PageTitle(const ReportOptions& options) {
 }
 
 // Refuses options for a single problem if there are several.
-void RequireOneProblem(const ReportOptions& options, const std::vector<ReportProblem>& problems) {
+void RequireOneProblem(const ReportOptions& options, const std::vector<ProblemRuns>& problems) {
   if (problems.size() == 1) return;
   const auto refuse = [&](const std::string& option) {
     throw InputError(
@@ -62,11 +62,11 @@ void RequireOneProblem(const ReportOptions& options, const std::vector<ReportPro
 }
 
 void RequireAgent(const std::string& agent,
-                  const std::vector<ReportProblem>& problems,
+                  const std::vector<ProblemRuns>& problems,
                   const ResultRuns& results) {
   if (agent.empty() || IsPlacementFile(agent)) return;
   std::vector<std::string> choices;
-  for (const ReportProblem& problem : problems) {
+  for (const ProblemRuns& problem : problems) {
     if (problem.Best(agent) != nullptr) return;
   }
   for (const ResultRun& run : results.runs) {
@@ -118,7 +118,7 @@ Json TableOf(const ReportOptions& options, const ResultRuns& results) {
 
 int WriteReport(const ReportOptions& options) {
   const ResultRuns results = ReadResultRuns({options.inputs.begin(), options.inputs.end()});
-  const std::vector<ReportProblem> problems = GroupByProblem(results);
+  const std::vector<ProblemRuns> problems = GroupByProblem(results);
   RequireOneProblem(options, problems);
   RequireAgent(options.placement, problems, results);
   const std::string title = PageTitle(options);
@@ -126,7 +126,7 @@ int WriteReport(const ReportOptions& options) {
   report["table"] = TableOf(options, results);
   report["problems"] = Json::array();
   GraphList graphs;
-  for (const ReportProblem& problem : problems) {
+  for (const ProblemRuns& problem : problems) {
     const auto drawn = DrawPlacement(problem, options.placement, options.files);
     if (!drawn) {
       report["problems"].push_back(ProblemJson(problem, nullptr, graphs, nullptr));

@@ -35,20 +35,10 @@ Json RunCounts(const std::vector<const ResultRun*>& runs) {
           {"open", count(RunProgress::kNew)}};
 }
 
-// Returns the files of the runs, each once.
-std::vector<std::filesystem::path> FilesOf(const std::vector<const ResultRun*>& runs) {
-  std::vector<std::filesystem::path> files;
-  for (const ResultRun* run : runs) {
-    if (run->group.empty()) continue;
-    if (std::find(files.begin(), files.end(), run->file) == files.end()) files.push_back(run->file);
-  }
-  return files;
-}
-
 // Returns version, machine and time of the runs: every distinct value, and the first and last date.
-Json ProvenanceJson(const std::vector<const ResultRun*>& runs) {
+Json ProvenanceJson(const ProblemRuns& problem) {
   std::map<std::string, std::set<std::string>> values;
-  for (const auto& file : FilesOf(runs)) {
+  for (const auto& file : problem.Files()) {
     const ResultsReader reader(file);
     for (const char* key : {"version", "commit", "host", "cpu", "gpus", "date"}) {
       values[key].insert(reader.Text("/config", key));
@@ -98,7 +88,7 @@ Json ClusterJson(const Cluster& cluster) {
 }
 
 // Returns the result of each seed, which the page draws as a dot.
-Json SeedsJson(const ReportProblem& problem, const std::string& agent) {
+Json SeedsJson(const ProblemRuns& problem, const std::string& agent) {
   Json seeds = Json::array();
   for (const ResultRun* run : problem.runs) {
     if (run->agent != agent || run->progress != RunProgress::kDone) continue;
@@ -112,7 +102,7 @@ Json SeedsJson(const ReportProblem& problem, const std::string& agent) {
   return seeds;
 }
 
-Json AgentsJson(const ReportProblem& problem, const DrawnPlacement& drawn, Nanos bound) {
+Json AgentsJson(const ProblemRuns& problem, const DrawnPlacement& drawn, Nanos bound) {
   Json agents = Json::parse(FormatTableJson(
       MakeReportRows(problem), {drawn.best_single_device, bound}, drawn.ops->cluster()));
   for (Json& agent : agents) {
@@ -198,14 +188,14 @@ Json ReportHeadJson(const ResultRuns& results, const std::string& title) {
             {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))}}}};
 }
 
-Json ProblemJson(const ReportProblem& problem,
+Json ProblemJson(const ProblemRuns& problem,
                  const DrawnPlacement* drawn,
                  GraphList& graphs,
                  Json levels) {
   Json json = {{"title", problem.title},
                {"keys", problem.runs[0]->keys},
                {"runs", RunCounts(problem.runs)},
-               {"provenance", ProvenanceJson(problem.runs)}};
+               {"provenance", ProvenanceJson(problem)}};
   std::set<std::uint64_t> seeds;
   for (const ResultRun* run : problem.runs) {
     if (run->uses_seed) seeds.insert(run->seed);
@@ -236,9 +226,9 @@ Json ProblemJson(const ReportProblem& problem,
   return json;
 }
 
-Json VerificationJson(const ReportProblem& problem) {
+Json VerificationJson(const ProblemRuns& problem) {
   constexpr const char* kGroup = "/verification";
-  for (const auto& file : FilesOf(problem.runs)) {
+  for (const auto& file : problem.Files()) {
     const ResultsReader reader(file);
     if (!reader.Has(kGroup)) continue;
     const std::string steps = std::string(kGroup) + "/steps";
@@ -279,9 +269,9 @@ Json VerificationJson(const ReportProblem& problem) {
   return nullptr;
 }
 
-Json RobustnessJson(const ReportProblem& problem) {
+Json RobustnessJson(const ProblemRuns& problem) {
   const std::string group = "/stress";
-  for (const auto& file : FilesOf(problem.runs)) {
+  for (const auto& file : problem.Files()) {
     const ResultsReader reader(file);
     if (!reader.Has(group)) continue;
     const auto record = ReadRecord<StressRecord>(reader, group);

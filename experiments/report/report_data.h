@@ -44,14 +44,14 @@ Json ReportHeadJson(const ResultRuns& results, const std::string& title);
 /// @param drawn   nullptr: no run has found a placement
 /// @param graphs  gets the problem's graph
 /// @param levels  list of LevelJson(), or null: the graph is not drawn
-Json ProblemJson(const ReportProblem& problem,
+Json ProblemJson(const ProblemRuns& problem,
                  const DrawnPlacement* drawn,
                  GraphList& graphs,
                  Json levels);
 
 /// Returns the measurements of `emplace verify` from the first file of the runs that contains them;
 /// null if there are none.
-Json VerificationJson(const ReportProblem& problem);
+Json VerificationJson(const ProblemRuns& problem);
 
 /// Returns the results of `emplace stress` from the first file of the runs that contains them; null
 /// if there are none. `regrets` is [placements][draws of noise], null: did not fit.
@@ -59,6 +59,6 @@ Json VerificationJson(const ReportProblem& problem);
 ///   {"labels", "step_times_ns", "regrets", "noise", "adversary": {"range", "epsilon"} or null,
 ///    "scenarios": [{"name", "draws", "kendall_tau", "top_share", "regret", "worst_regret"}],
 ///    "date", "host"}
-Json RobustnessJson(const ReportProblem& problem);
+Json RobustnessJson(const ProblemRuns& problem);
 
 }  // namespace emplace

@@ -14,11 +14,11 @@ namespace {
 constexpr size_t kMaxSteps = 2000;  // points of a drawn curve: twice the pixels of a screen
 
 // Returns the keys, except graph and cluster, whose values differ between problems.
-std::vector<std::string> DifferingKeys(const std::vector<ReportProblem>& problems) {
+std::vector<std::string> DifferingKeys(const std::vector<ProblemRuns>& problems) {
   std::vector<std::string> differing;
   for (const std::string& key : RunKeys()) {
     if (key == "agent" || key == "graph" || key == "cluster") continue;
-    const auto value = [&](const ReportProblem& problem) {
+    const auto value = [&](const ProblemRuns& problem) {
       const std::string* text = FindRunKey(*problem.runs[0], key);
       return text != nullptr ? *text : "";
     };
@@ -40,7 +40,7 @@ std::string TitleOf(const ResultRun& run, const std::vector<std::string>& keys) 
   return title;
 }
 
-TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
+TableRow MakeRow(const ProblemRuns& problem, const std::string& agent) {
   TableRow row;
   row.label = agent;
   std::vector<Nanos> times;
@@ -64,18 +64,8 @@ TableRow MakeRow(const ReportProblem& problem, const std::string& agent) {
 
 }  // namespace
 
-const ResultRun* ReportProblem::Best(const std::string& agent) const {
-  const ResultRun* best = nullptr;
-  for (const ResultRun* run : runs) {
-    if (run->progress != RunProgress::kDone) continue;
-    if (!agent.empty() && run->agent != agent && LabelOf(*run) != agent) continue;
-    if (best == nullptr || run->best_ns < best->best_ns) best = run;
-  }
-  return best;
-}
-
-std::vector<ReportProblem> GroupByProblem(const ResultRuns& results) {
-  std::vector<ReportProblem> problems;
+std::vector<ProblemRuns> GroupByProblem(const ResultRuns& results) {
+  std::vector<ProblemRuns> problems;
   using Keys = std::map<std::string, std::string>;
   std::map<Keys, ProblemId> id_of;  // for runs without a file
   for (const ResultRun& run : results.runs) {
@@ -89,16 +79,11 @@ std::vector<ReportProblem> GroupByProblem(const ResultRuns& results) {
     problems[at->second].runs.push_back(&run);
   }
   const std::vector<std::string> keys = DifferingKeys(problems);
-  for (ReportProblem& problem : problems) problem.title = TitleOf(*problem.runs[0], keys);
+  for (ProblemRuns& problem : problems) problem.title = TitleOf(*problem.runs[0], keys);
   return problems;
 }
 
-std::string LabelOf(const ResultRun& run) {
-  constexpr std::string_view kAgents = "/agents/";
-  return run.group.empty() ? run.agent : run.group.substr(kAgents.size());
-}
-
-std::vector<TableRow> MakeReportRows(const ReportProblem& problem) {
+std::vector<TableRow> MakeReportRows(const ProblemRuns& problem) {
   std::vector<TableRow> rows;
   for (const ResultRun* run : problem.runs) {
     const bool known = std::any_of(
@@ -113,7 +98,7 @@ std::vector<TableRow> MakeReportRows(const ReportProblem& problem) {
   return rows;
 }
 
-std::vector<SearchCurve> ReadCurves(const ReportProblem& problem, const std::string& agent) {
+std::vector<SearchCurve> ReadCurves(const ProblemRuns& problem, const std::string& agent) {
   std::vector<SearchCurve> curves;
   for (const ResultRun* run : problem.runs) {
     if (run->agent != agent || run->progress != RunProgress::kDone) continue;

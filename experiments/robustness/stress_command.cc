@@ -1,6 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -8,17 +9,17 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "experiments/commands.h"
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
-#include "experiments/robustness/stress_sweep.h"
 #include "experiments/run/run_problem.h"
-#include "experiments/run/run_reader.h"
 #include "experiments/stress/stress_results.h"
-#include "experiments/sweep/results_lock.h"
+#include "experiments/sweep/run_store.h"
 #include "framework/base/error.h"
 #include "framework/base/progress.h"
+#include "framework/results/results_reader.h"
 
 namespace emplace {
 namespace {
@@ -33,16 +34,78 @@ struct StressCommandOptions {
   bool quiet = false;
 };
 
+struct StressedProblem {
+  ProblemRuns runs;  // that took part
+  StressResult result;
+};
+
+void RequireOptions(const StressCommandOptions& options, bool is_sweep) {
+  static const std::vector<std::string> kFormats = {"md", "csv", "json"};
+  if (std::count(kFormats.begin(), kFormats.end(), options.format) == 0) {
+    ThrowUnknown("--format", "format", options.format, kFormats);
+  }
+  const double range = options.stress.adversary.range;
+  if (!(range > 0 && range < 1)) {
+    throw InputError(fmt::format("--range: expected a share above 0 and below 1, got {}", range));
+  }
+  const RunFiles& files = options.files;
+  const bool has_files = !(files.graph + files.cluster + files.costs).empty();
+  if (is_sweep && (has_files || options.top > 0 || options.format != "md")) {
+    throw InputError(
+        options.results +
+        ": --graph, --cluster, --costs, --top and --format are for one results file, not for a "
+        "sweep");
+  }
+}
+
+// Requires that a label belongs to one run in all files of a problem.
+void RequireLabelsOnce(const ProblemRuns& problem) {
+  std::map<std::string, const ResultRun*> of_group;
+  for (const ResultRun* run : problem.runs) {
+    const auto [other, is_new] = of_group.emplace(run->group, run);
+    if (is_new) continue;
+    throw InputError(fmt::format(
+        "{}: {} and {} are runs of the same agent, seed and problem, which differ in another key; "
+        "name the results files one by one",
+        problem.title,
+        other->second->title,
+        run->title));
+  }
+}
+
+// Returns the problems of a sweep with a placement that fits, each with its done runs.
+std::vector<ProblemRuns> DoneProblems(const RunStore& store, const std::string& folder) {
+  std::vector<ProblemRuns> problems = store.Problems();
+  for (ProblemRuns& problem : problems) {
+    std::erase_if(problem.runs,
+                  [](const ResultRun* run) { return run->progress != RunProgress::kDone; });
+    RequireLabelsOnce(problem);
+  }
+  std::erase_if(problems, [](const ProblemRuns& problem) {
+    const ResultRun* best = problem.Best();
+    const bool fits = best != nullptr && std::isfinite(best->best_ns);
+    if (best != nullptr && !fits) PrintWarning(problem.title + ": no placement fits; left out");
+    return !fits;
+  });
+  if (problems.empty()) {
+    throw InputError(folder + ": no run is done that found a placement that fits");
+  }
+  return problems;
+}
+
 // Returns the best placement of each agent, the best agents first. A placement that several agents
 // found has all their labels.
-std::vector<Candidate> BestOfAgents(const EarlierRun& run, const std::string& results, size_t top) {
-  const ResultsReader reader(results);
+std::vector<Candidate> BestOfAgents(const ProblemRuns& problem,
+                                    const std::vector<Candidate>& found,
+                                    size_t top) {
+  std::map<std::string, std::string> agent_of;  // by the label of a search
+  for (const ResultRun* run : problem.runs) agent_of[LabelOf(*run)] = run->agent;
   std::set<std::string> seen;
   std::vector<Candidate> best;
-  for (const Candidate& candidate : run.found) {
+  for (const Candidate& candidate : found) {
     std::vector<std::string> labels;
     for (const std::string& label : SplitLabels(candidate.label)) {
-      if (seen.insert(reader.Text("/agents/" + label, "label")).second) labels.push_back(label);
+      if (seen.insert(agent_of.at(label)).second) labels.push_back(label);
     }
     if (labels.empty()) continue;
     best.push_back(candidate);
@@ -52,93 +115,77 @@ std::vector<Candidate> BestOfAgents(const EarlierRun& run, const std::string& re
   return best;
 }
 
-// Shows the progress of one problem after another.
-class StressProgress {
- public:
-  explicit StressProgress(bool quiet) : quiet_(quiet) {}
-
-  void Begin(const std::string& problem) {
-    progress_.reset();
-    problem_ = problem;
+// Simulates the placements of a problem and writes the result to its files.
+StressResult StressProblem(const RunStore& store,
+                           const ProblemRuns& problem,
+                           const StressCommandOptions& options,
+                           bool is_sweep) {
+  EarlierRun run = store.Read(problem, options.files);
+  const auto exact = MakeExactProblem(run, run.name, run.objective);
+  RequireSameFiles(run.name, *exact);
+  if (!is_sweep) {
+    run.found = BestOfAgents(problem, run.found, options.top > 0 ? options.top : kDefaultTop);
   }
-  std::function<void(int, int)> callback() {
-    return [this](int done, int total) {
-      const std::lock_guard lock(mutex_);
-      if (!progress_) progress_.emplace("simulating " + problem_, total, !quiet_);
-      progress_->Update(done, "perturbed problems");
-    };
-  }
-
- private:
-  bool quiet_;
-  std::string problem_;
-  std::optional<Progress> progress_;  // made when the amount of work is known
-  std::mutex mutex_;
-};
-
-int StressFolder(const StressCommandOptions& options) {
-  const RunFiles& files = options.files;
-  if (!(files.graph + files.cluster + files.costs).empty() || options.top > 0 ||
-      options.format != "md") {
-    throw InputError(
-        options.results +
-        ": --graph, --cluster, --costs, --top and --format are for one results file, not for a "
-        "sweep");
-  }
-  StopRequest::CatchSignals();
   StressOptions how = options.stress;
   how.stop = StopRequest::requested;
-  std::vector<SweepStress> problems;
-  {
-    StressProgress progress(options.quiet);
-    how.progress = progress.callback();
-    problems =
-        StressSweep(options.results, how, [&](const std::string& title) { progress.Begin(title); });
-  }
-  Print(SweepStressMarkdown(problems) +
-        fmt::format("\nresults  {}; per method: python3 -m emplace.results robustness {}\n",
-                    options.results,
-                    options.results));
-  return 0;
+  std::optional<Progress> progress;  // made when the amount of work is known
+  std::mutex mutex;
+  how.progress = [&](int done, int total) {
+    const std::lock_guard lock(mutex);
+    if (!progress) progress.emplace("simulating " + problem.title, total, !options.quiet);
+    progress->Update(done, "perturbed problems");
+  };
+  StressResult result = Stress(exact, HowSimulated(run, *exact), run.found, how);
+  const Provenance provenance = CollectProvenance();
+  store.Extend(problem, [&](ResultsFile& file) { WriteStress(file, result, how, provenance); });
+  return result;
 }
 
-int StressRun(const StressCommandOptions& options) {
-  static const std::vector<std::string> kFormats = {"md", "csv", "json"};
-  if (std::count(kFormats.begin(), kFormats.end(), options.format) == 0) {
-    ThrowUnknown("--format", "format", options.format, kFormats);
+// Returns Markdown: a row per problem with the result of its winner under noise.
+std::string SweepMarkdown(const std::vector<StressedProblem>& problems) {
+  std::vector<std::vector<std::string>> lines = {
+      {"problem", "placements", "Kendall's tau", "winner", "stays best", "its regret", "largest"}};
+  for (const StressedProblem& problem : problems) {
+    const StressScenario& noise = problem.result.scenarios.at(0);
+    const std::vector<std::string> labels = SplitLabels(problem.result.placements[0].label);
+    lines.push_back({problem.runs.title,
+                     std::to_string(problem.result.placements.size()),
+                     std::isnan(noise.kendall_tau) ? "–" : fmt::format("{:.3f}", noise.kendall_tau),
+                     labels.size() == 1
+                         ? labels[0]
+                         : fmt::format("{} and {} more", labels[0], labels.size() - 1),
+                     fmt::format("{:.1f} %", 100 * noise.top_share),
+                     RegretShare(noise.regret),
+                     RegretShare(noise.worst_regret)});
   }
-  const double range = options.stress.adversary.range;
-  if (!(range > 0 && range < 1)) {
-    throw InputError(fmt::format("--range: expected a share above 0 and below 1, got {}", range));
-  }
-  if (std::filesystem::is_directory(options.results)) return StressFolder(options);
-  ResultsReader{options.results};  // refuses other files
-  const ResultsLock lock({options.results});
-  const EarlierRun run = ReadRun(options.results, options.files);
-  const auto problem = MakeExactProblem(run, options.results, run.objective);
-  RequireSameFiles(options.results, *problem);
-  const std::vector<Candidate> candidates =
-      BestOfAgents(run, options.results, options.top > 0 ? options.top : kDefaultTop);
+  return MarkdownLines(lines, 1);
+}
 
+int StressRuns(const StressCommandOptions& options) {
+  const bool is_sweep = std::filesystem::is_directory(options.results);
+  RequireOptions(options, is_sweep);
+  const RunStore store({options.results});
+  std::vector<StressedProblem> stressed;
   StopRequest::CatchSignals();
-  StressOptions how = options.stress;
-  how.stop = StopRequest::requested;
-  StressResult result;
-  {
-    StressProgress progress(options.quiet);
-    progress.Begin(run.graph->name());
-    how.progress = progress.callback();
-    result = Stress(problem, HowSimulated(run, *problem), candidates, how);
+  for (ProblemRuns& problem : is_sweep ? DoneProblems(store, options.results) : store.Problems()) {
+    StressResult result = StressProblem(store, problem, options, is_sweep);
+    stressed.push_back({std::move(problem), std::move(result)});
   }
-  ResultsFile file(options.results, ResultsMode::kExtend);
-  WriteStress(file, result, how, CollectProvenance());
-  file.Commit();
+  const std::string results = fmt::format("\nresults  {}", options.results);
+  if (is_sweep) {
+    Print(SweepMarkdown(stressed) +
+          fmt::format("{}; per method: python3 -m emplace.results robustness {}\n",
+                      results,
+                      options.results));
+    return 0;
+  }
+  const StressResult& result = stressed.at(0).result;  // a file has one problem
   if (options.format == "csv") {
     Print(StressCsv(result));
   } else if (options.format == "json") {
-    Print(StressJson(result, how));
+    Print(StressJson(result, options.stress));
   } else {
-    Print(StressMarkdown(result, how) + fmt::format("\nresults  {}\n", options.results));
+    Print(StressMarkdown(result, options.stress) + results + "\n");
   }
   return 0;
 }
@@ -200,7 +247,7 @@ void AddStressCommand(Command program) {
       "in "
       "the results\nfile: `emplace report` draws it, `emplace table --layout robustness` shows "
       "it, also of a sweep, where regret is over the best of all its runs of a problem.");
-  command.Does([options] { return StressRun(*options); });
+  command.Does([options] { return StressRuns(*options); });
 }
 
 }  // namespace emplace

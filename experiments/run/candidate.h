@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/base/time.h"
@@ -28,6 +30,18 @@ inline std::vector<std::string> SplitLabels(const std::string& label) {
     labels.push_back(label.substr(begin, end - begin));
   }
   return labels;
+}
+
+/// Adds a candidate. If the list has one with the same placement and order, it gets the label, too.
+inline void AddCandidate(Candidate next, std::vector<Candidate>& candidates) {
+  const auto same = std::ranges::find_if(candidates, [&](const Candidate& other) {
+    return other.placement == next.placement && other.issue_order == next.issue_order;
+  });
+  if (same != candidates.end()) {
+    same->label += ", " + next.label;
+  } else {
+    candidates.push_back(std::move(next));
+  }
 }
 
 }  // namespace emplace

@@ -1,6 +1,8 @@
 #include "experiments/run/run_reader.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,7 +10,6 @@
 #include "experiments/console/output.h"
 #include "experiments/problem/load.h"
 #include "experiments/problem/objective.h"
-#include "experiments/run/run_bound.h"
 #include "experiments/run/search_record.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
@@ -81,40 +82,26 @@ void RequireSameDevices(const ResultsReader& reader,
 }
 
 std::vector<Candidate> ReadFound(const ResultsReader& reader, const EarlierRun& run) {
-  struct Found {
-    Candidate candidate;
-    bool feasible = false;
-  };
-  std::vector<Found> found;
+  std::vector<std::tuple<bool, Nanos, Candidate>> found;  // those that fit first, then by time
   for (const std::string& label : reader.Children("/agents")) {
     const std::string best = "/agents/" + label + "/best", where = reader.name() + ": " + best;
     if (!reader.Has(best)) continue;  // the search failed, or was stopped at once
     const auto placement = ReadRecord<PlacementRecord>(reader, best);
     const auto outcome = ReadRecord<OutcomeRecord>(reader, best + "/outcome");
-    Found next{
-        {.label = label,
-         .placement = {placement.Devices(run.graph->num_ops(), run.cluster->num_devices(), where)},
-         .searched = outcome.step_time},
-        outcome.feasible};
-    if (!run.contracted) next.candidate.issue_order = placement.IssueOrder(*run.graph, where);
-    const auto same = std::find_if(found.begin(), found.end(), [&](const Found& other) {
-      return other.candidate.placement == next.candidate.placement &&
-             other.candidate.issue_order == next.candidate.issue_order;
-    });
-    if (same != found.end()) {
-      same->candidate.label += ", " + label;
-    } else {
-      found.push_back(std::move(next));
-    }
+    Candidate next{
+        .label = label,
+        .placement = {placement.Devices(run.graph->num_ops(), run.cluster->num_devices(), where)},
+        .searched = outcome.step_time};
+    if (!run.contracted) next.issue_order = placement.IssueOrder(*run.graph, where);
+    found.emplace_back(!outcome.feasible, outcome.step_time, std::move(next));
   }
   if (found.empty()) {
     throw InputError(fmt::format("{}: no agent of this run found a placement", reader.name()));
   }
-  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return a.feasible != b.feasible ? a.feasible : *a.candidate.searched < *b.candidate.searched;
-  });
+  std::ranges::stable_sort(
+      found, {}, [](const auto& one) { return std::pair(std::get<0>(one), std::get<1>(one)); });
   std::vector<Candidate> candidates;
-  for (Found& one : found) candidates.push_back(std::move(one.candidate));
+  for (auto& one : found) AddCandidate(std::move(std::get<2>(one)), candidates);
   return candidates;
 }
 
@@ -126,8 +113,8 @@ std::vector<Candidate> ReadCandidates(const fs::path& results, const EarlierRun&
 
 EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   const ResultsReader reader(results);
-  const std::string name = results.string();
-  EarlierRun run;
+  EarlierRun run{.name = results.string()};
+  const std::string& name = run.name;
   run.passes =
       ParsePasses(ConfigNode::FromString(reader.Text("/config", "yaml"), name).At("coarsen"));
   if (reader.Text("/problem", "objective") == "period") run.objective = Objective::kPeriod;
@@ -269,16 +256,6 @@ SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched) {
   }
   // The contracted graph has its own order.
   return WithPriority(how, run.priority, searched);
-}
-
-std::optional<Nanos> ReadBestFitting(const ResultsReader& reader) {
-  std::optional<Nanos> best;
-  for (const std::string& label : reader.Children("/agents")) {
-    const auto outcome = ReadRecord<SearchRecord>(reader, "/agents/" + label).best;
-    if (!outcome || !outcome->feasible) continue;
-    best = std::min(best.value_or(kMaxNanos), outcome->step_time);
-  }
-  return best;
 }
 
 }  // namespace emplace

@@ -28,6 +28,7 @@ struct RunFiles {
 
 /// A run as recorded in its results file.
 struct EarlierRun {
+  std::string name;  ///< of the file, for messages
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const CostTable> costs;  ///< nullptr: costs of the graph and the roofline model
@@ -97,8 +98,5 @@ SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem);
 /// Returns the options with which the run simulated the problem of its agents.
 /// @param searched  LoadedProblem::searched
 SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched);
-
-/// Returns the least objective among the placements in the file that fit; none if none fits. [ns]
-std::optional<Nanos> ReadBestFitting(const ResultsReader& reader);
 
 }  // namespace emplace

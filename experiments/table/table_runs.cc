@@ -210,8 +210,27 @@ ResultRuns ReadResultRuns(const std::vector<fs::path>& paths) {
   return result;
 }
 
-std::vector<RunsOfProblem> RunsByProblem(const ResultRuns& results) {
-  std::vector<RunsOfProblem> problems;
+const ResultRun* ProblemRuns::Best(const std::string& agent) const {
+  const ResultRun* best = nullptr;
+  for (const ResultRun* run : runs) {
+    if (run->progress != RunProgress::kDone) continue;
+    if (!agent.empty() && run->agent != agent && LabelOf(*run) != agent) continue;
+    if (best == nullptr || run->best_ns < best->best_ns) best = run;
+  }
+  return best;
+}
+
+std::vector<fs::path> ProblemRuns::Files() const {
+  std::vector<fs::path> files;
+  for (const ResultRun* run : runs) {
+    if (run->group.empty()) continue;
+    if (std::ranges::find(files, run->file) == files.end()) files.push_back(run->file);
+  }
+  return files;
+}
+
+std::vector<ProblemRuns> RunsByProblem(const ResultRuns& results) {
+  std::vector<ProblemRuns> problems;
   std::map<ProblemId, size_t> index;
   for (const ResultRun& run : results.runs) {
     if (run.group.empty()) {
@@ -219,10 +238,18 @@ std::vector<RunsOfProblem> RunsByProblem(const ResultRuns& results) {
       continue;
     }
     const auto [at, is_new] = index.emplace(*run.problem, problems.size());
-    if (is_new) problems.emplace_back();
-    problems[at->second].push_back(&run);
+    if (is_new) {
+      problems.push_back(
+          {fmt::format("{} on {}", *FindRunKey(run, "graph"), *FindRunKey(run, "cluster")), {}});
+    }
+    problems[at->second].runs.push_back(&run);
   }
   return problems;
+}
+
+std::string LabelOf(const ResultRun& run) {
+  constexpr std::string_view kAgents = "/agents/";
+  return run.group.empty() ? run.agent : run.group.substr(kAgents.size());
 }
 
 std::vector<BestSoFar> ReadBestSoFar(const ResultRun& run) {

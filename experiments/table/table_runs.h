@@ -59,12 +59,25 @@ struct ResultRuns {
 ///   another version or contains no run
 ResultRuns ReadResultRuns(const std::vector<std::filesystem::path>& paths);
 
-/// Runs with the same problem. They point into the ResultRuns.
-using RunsOfProblem = std::vector<const ResultRun*>;
+/// Runs of the same problem. They point into the ResultRuns.
+struct ProblemRuns {
+  std::string title;  ///< "inception_v3 on 4xk80"
+  std::vector<const ResultRun*> runs;
+
+  /// Returns the first run that found the best placement of the done runs; nullptr if none found
+  /// one. @param agent  only runs of this label ("hill_climb", or "hill_climb.seed2"); empty: all
+  const ResultRun* Best(const std::string& agent = "") const;
+  /// Returns the files of the runs, each once.
+  std::vector<std::filesystem::path> Files() const;
+};
 
 /// Groups runs by their problem, in the order of the first runs. Runs without a file are left out;
 /// a warning on stderr names the damaged ones.
-std::vector<RunsOfProblem> RunsByProblem(const ResultRuns& results);
+std::vector<ProblemRuns> RunsByProblem(const ResultRuns& results);
+
+/// Returns the label of a run with its seed: "hill_climb.seed2"; "heft" for an agent without
+/// randomness.
+std::string LabelOf(const ResultRun& run);
 
 /// A point of a search's learning curve (framework/results/FORMAT.md, "Best so far"): evaluation
 /// number `evaluations`, counted from 1, found a better placement than all before.

@@ -42,7 +42,7 @@ TEST_CASE("the updates of each seed, and none of an agent that does not learn") 
   CAPTURE(run.err);
   REQUIRE(run.exit_code == 0);
   const ResultRuns results = ReadResultRuns({folder / "r.h5"});
-  const ReportProblem problem = GroupByProblem(results).front();
+  const ProblemRuns problem = GroupByProblem(results).front();
   CHECK(AgentUpdatesJson(problem, "heft").is_null());
   const Json learner = AgentUpdatesJson(problem, "seq2seq");
   const ResultsReader reader(folder / "r.h5");
