@@ -71,17 +71,6 @@ fs::path PolicyPath(const Experiment& experiment, const FamilyPlan& family, cons
          fmt::format("{}.{}.policy", family.config.name, of.label);
 }
 
-// Returns the trainings of a family, one per policy and seed.
-std::vector<Training> ListTrainings(const GeneralizePlan& plan) {
-  std::vector<Training> trainings;
-  for (const TrainPlan& train : plan.train) {
-    for (const std::uint64_t seed : plan.seeds) {
-      trainings.push_back({.label = SearchLabel(train.agent, seed)});
-    }
-  }
-  return trainings;
-}
-
 void TrainFamily(Experiment& experiment, int index) {
   const Family& family = experiment.families[index];
   const GeneralizePlan& plan = experiment.plan;
@@ -113,11 +102,11 @@ void TrainFamily(Experiment& experiment, int index) {
     }
     const std::lock_guard lock(experiment.mutex);
     experiment.Save([&] {
-      WriteTraining(*experiment.file, *family.plan, train, training);
+      WriteTraining(*experiment.file, *family.plan, training);
       if (!training.done()) return;
       const fs::path path = PolicyPath(experiment, *family.plan, training);
       CreateFolder(path.parent_path());
-      WriteFileAtomically(path, training.policy);
+      WriteFileAtomically(path, training.policy.text);
     });
     if (!begins || !training.done()) return;
     progress.Line(fmt::format(
@@ -252,10 +241,7 @@ void OpenResults(Experiment& experiment, bool resume) {
   for (const Family& family : experiment.families) {
     RequirePolicies(experiment, family);
     WriteFamily(*experiment.file, plan, family);
-    experiment.results.push_back({.trainings = ListTrainings(plan)});
-    for (const auto& problem : family.test) {
-      experiment.results.back().graphs.push_back(problem->graph().name());
-    }
+    experiment.results.push_back(BeginFamily(plan, family));
   }
 }
 
@@ -264,7 +250,7 @@ void PrintTasks(const Experiment& experiment) {
   const GeneralizePlan& plan = experiment.plan;
   for (const Family& family : experiment.families) {
     const std::string& name = family.plan->config.name;
-    for (const Training& training : ListTrainings(plan)) {
+    for (const Training& training : BeginFamily(plan, family).trainings) {
       Print(fmt::format("{}: train {} on {} graphs\n", name, training.label, family.train.size()));
     }
     for (const TestPlan& test : plan.test) {

@@ -5,12 +5,12 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "experiments/console/output.h"
 #include "experiments/provenance/provenance.h"
-#include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
 #include "framework/base/error.h"
 #include "framework/base/quantile.h"
@@ -22,25 +22,6 @@ namespace {
 
 std::string GroupOf(const FamilyPlan& family) {
   return "/families/" + family.config.name;
-}
-
-std::vector<Test> ReadTests(const ResultsReader& reader,
-                            const std::string& group,
-                            std::size_t num_graphs,
-                            std::size_t num_methods) {
-  std::vector<Test> tests;
-  for (const TestRow& row : ReadRecord<TestsRecord>(reader, group).tests) {
-    const Test& test = row.test;
-    if (test.graph < 0 || static_cast<std::size_t>(test.graph) >= num_graphs || test.method < 0 ||
-        static_cast<std::size_t>(test.method) >= num_methods) {
-      throw InputError(fmt::format("{}: {}/tests: row {} names a graph or method that is not there",
-                                   reader.name(),
-                                   group,
-                                   tests.size()));
-    }
-    tests.push_back(test);
-  }
-  return tests;
 }
 
 std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<const Problem>>& problems) {
@@ -104,29 +85,42 @@ void RequireSameFamily(const ResultsReader& reader,
   }
 }
 
-Training ReadTraining(const ResultsReader& reader,
-                      const Family& family,
-                      const TrainPlan& plan,
-                      std::uint64_t seed) {
-  Training training{.label = SearchLabel(plan.agent, seed)};
+// Reads the earlier part of a training, if there is one.
+void ReadTraining(const ResultsReader& reader,
+                  const Family& family,
+                  const TrainPlan& plan,
+                  std::uint64_t seed,
+                  Training& training) {
   const std::string place = GroupOf(*family.plan) + "/training/" + training.label;
   const std::string where = reader.name() + ": " + place;
-  if (!reader.Has(place)) return training;
-  auto record = ReadRecord<TrainingRecord>(reader, place);
-  RequireSameSettings(
-      record.settings, SettingsOf(plan.agent), "setting of " + plan.agent.label, where);
-  training.seconds = record.seconds;
-  training.updates = std::move(record.updates);
-  training.policy = std::move(record.policy.text);
-  training.checkpoint = std::move(record.checkpoint.text);
-  if (training.checkpoint.empty()) return training;
-  std::istringstream saved(training.checkpoint);
+  if (!reader.Has(place)) return;
+  auto read = ReadRecord<Training>(reader, place);
+  RequireSameSettings(read.settings, training.settings, "setting of " + plan.agent.label, where);
+  training.seconds = read.seconds;
+  training.updates = std::move(read.updates);
+  training.policy = std::move(read.policy);
+  training.checkpoint = std::move(read.checkpoint);
+  if (training.checkpoint.text.empty()) return;
+  std::istringstream saved(training.checkpoint.text);
   try {
     plan.agent.entry->make_trainer({family.train, seed, 1}, plan.agent.settings)->Load(saved);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}/checkpoint: {}", where, error.what()));
   }
-  return training;
+}
+
+void RequireIndices(const FamilyResults& results,
+                    std::size_t num_methods,
+                    const std::string& where) {
+  for (std::size_t row = 0; row < results.tests.size(); ++row) {
+    const Test& test = results.tests[row];
+    if (test.graph >= 0 && std::cmp_less(test.graph, results.graphs.size()) && test.method >= 0 &&
+        std::cmp_less(test.method, num_methods)) {
+      continue;
+    }
+    throw InputError(
+        fmt::format("{}/tests: row {} names a graph or method that is not there", where, row));
+  }
 }
 
 std::string Ratio(double value) {
@@ -150,6 +144,19 @@ const Training* FamilyResults::FindTraining(const GeneralizePlan& plan,
   return &*found;
 }
 
+FamilyResults BeginFamily(const GeneralizePlan& plan, const Family& family) {
+  FamilyResults results;
+  results.graphs = NamesOf(family.test);
+  for (const TrainPlan& train : plan.train) {
+    for (const std::uint64_t seed : plan.seeds) {
+      results.trainings.push_back({.label = SearchLabel(train.agent, seed),
+                                   .agent = train.agent.entry->name,
+                                   .settings = SettingsOf(train.agent)});
+    }
+  }
+  return results;
+}
+
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan) {
   file.SetAttribute("/config", "name", plan.name);
   file.SetAttribute("/config", "yaml", WriteFields(plan.config));
@@ -161,29 +168,18 @@ void WriteFamily(ResultsFile& file, const GeneralizePlan& plan, const Family& fa
   WriteRecord(file, GroupOf(*family.plan), RecordOf(plan, family));
 }
 
-void WriteTraining(ResultsFile& file,
-                   const FamilyPlan& family,
-                   const TrainPlan& plan,
-                   const Training& training) {
+void WriteTraining(ResultsFile& file, const FamilyPlan& family, const Training& training) {
   if (training.updates.columns.empty()) return;  // not begun
   const std::string place = GroupOf(family) + "/training/" + training.label;
   file.Remove(place);
-  TrainingRecord record;
-  record.agent = plan.agent.entry->name;
-  record.settings = SettingsOf(plan.agent);
-  record.seconds = training.seconds;
-  record.updates = training.updates;
-  record.policy = {training.policy};
-  record.checkpoint = {training.checkpoint};
-  WriteRecord(file, place, std::move(record));
+  WriteRecord(file, place, training);
 }
 
-void WriteTests(ResultsFile& file, const FamilyPlan& family, const FamilyResults& results) {
+void WriteTests(ResultsFile& file, const FamilyPlan& family, FamilyResults& results) {
   const std::vector<double> best =
       BestKnown(results.tests, static_cast<int>(results.graphs.size()));
-  TestsRecord record{.failures = results.failures};
-  for (const Test& test : results.tests) record.tests.push_back({test, best[test.graph]});
-  WriteRecord(file, GroupOf(family), std::move(record));
+  for (Test& test : results.tests) test.best_known = best[test.graph];
+  WriteRecord<TestsRecord>(file, GroupOf(family), results);
 }
 
 void FamilyRecord::Visit(RecordVisitor& v) {
@@ -197,28 +193,28 @@ void FamilyRecord::Visit(RecordVisitor& v) {
   v.Field("settings", settings);
 }
 
-void TrainingRecord::Visit(RecordVisitor& v) {
+void Training::Visit(RecordVisitor& v) {
   v.Field("agent", agent);
   v.Field("settings", settings);
   v.Field("seconds", seconds);
-  UpdatesRecord::Visit(v);
+  v.Field("updates", updates);
   v.Field("policy", policy);
   v.Field("checkpoint", checkpoint);
 }
 
-void TestRow::Visit(RecordVisitor& v) {
-  v.Field("graph", test.graph);
-  v.Field("method", test.method);
-  v.Field("seed", test.seed);
-  v.Field("final_step_time_ns", test.final_step_time);
-  v.Field("best_step_time_ns", test.best_step_time);
+void Test::Visit(RecordVisitor& v) {
+  v.Field("graph", graph);
+  v.Field("method", method);
+  v.Field("seed", seed);
+  v.Field("final_step_time_ns", final_step_time);
+  v.Field("best_step_time_ns", best_step_time);
   v.Field("best_known_ns", best_known);
-  double final_ratio = test.final_step_time / best_known;
-  double best_ratio = test.best_step_time / best_known;
+  double final_ratio = final_step_time / best_known;
+  double best_ratio = best_step_time / best_known;
   v.Field("final_over_best_known", final_ratio);
   v.Field("best_over_best_known", best_ratio);
-  v.Field("evaluations", test.evaluations);
-  v.Field("seconds", test.seconds);
+  v.Field("evaluations", evaluations);
+  v.Field("seconds", seconds);
 }
 
 void TestsRecord::Visit(RecordVisitor& v) {
@@ -234,16 +230,18 @@ std::vector<FamilyResults> ReadEarlierFamilies(const std::filesystem::path& path
       reader.Text("/config", "yaml"), WriteFields(plan.config), "config", path.string());
   std::vector<FamilyResults> all;
   for (const Family& family : families) {
-    FamilyResults& results = all.emplace_back(FamilyResults{.graphs = NamesOf(family.test)});
+    FamilyResults& results = all.emplace_back(BeginFamily(plan, family));
     const std::string group = GroupOf(*family.plan), where = path.string() + ": " + group;
     RequireSameFamily(reader, plan, family, where);
+    auto training = results.trainings.begin();
     for (const TrainPlan& train : plan.train) {
       for (const std::uint64_t seed : plan.seeds) {
-        results.trainings.push_back(ReadTraining(reader, family, train, seed));
+        ReadTraining(reader, family, train, seed, *training++);
       }
     }
     if (!reader.Has(group + "/tests")) continue;
-    results.tests = ReadTests(reader, group, results.graphs.size(), plan.test.size());
+    results.tests = ReadRecord<TestsRecord>(reader, group).tests;
+    RequireIndices(results, plan.test.size(), where);
   }
   return all;
 }

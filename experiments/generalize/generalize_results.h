@@ -8,23 +8,9 @@
 #include <vector>
 
 #include "experiments/generalize/generalize_run.h"
-#include "experiments/run/search_record.h"
 #include "framework/results/record.h"
 
 namespace emplace {
-
-/// The results of one family.
-struct FamilyResults {
-  std::vector<std::string> graphs;  ///< names of the unseen graphs
-  std::vector<Training> trainings;  ///< one per policy and seed; some not begun
-  std::vector<Test> tests;
-  std::vector<std::string> failures;  ///< of trainings and tests; --resume repeats them
-
-  /// Returns the training that provides a method's policy for this seed; nullptr if it uses none.
-  const Training* FindTraining(const GeneralizePlan& plan,
-                               const TestPlan& method,
-                               std::uint64_t seed) const;
-};
 
 /// /families/<family>: its graphs and methods, which are known before the training.
 struct FamilyRecord {
@@ -38,30 +24,27 @@ struct FamilyRecord {
   void Visit(RecordVisitor& v);
 };
 
-/// /families/<family>/training/<label>.
-struct TrainingRecord : UpdatesRecord {
-  std::string agent, settings;
-  double seconds = 0;
-  LongText policy, checkpoint;
-
-  void Visit(RecordVisitor& v);
-};
-
-/// A row of /families/<family>/tests.
-struct TestRow {
-  Test test;
-  double best_known = 0;  ///< best step time of the graph over all tests [ns]
-
-  void Visit(RecordVisitor& v);
-};
-
 /// The rest of /families/<family>.
 struct TestsRecord {
-  std::vector<std::string> failures;
-  std::vector<TestRow> tests;
+  std::vector<Test> tests;
+  std::vector<std::string> failures;  ///< of trainings and tests; --resume repeats them
 
   void Visit(RecordVisitor& v);
 };
+
+/// The results of one family.
+struct FamilyResults : TestsRecord {
+  std::vector<std::string> graphs;  ///< names of the unseen graphs
+  std::vector<Training> trainings;  ///< one per policy and seed; some not begun
+
+  /// Returns the training that provides a method's policy for this seed; nullptr if it uses none.
+  const Training* FindTraining(const GeneralizePlan& plan,
+                               const TestPlan& method,
+                               std::uint64_t seed) const;
+};
+
+/// Returns the results before the first training.
+FamilyResults BeginFamily(const GeneralizePlan& plan, const Family& family);
 
 /// Writes /config.
 void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan);
@@ -70,13 +53,10 @@ void WriteGeneralizeHeader(ResultsFile& file, const GeneralizePlan& plan);
 void WriteFamily(ResultsFile& file, const GeneralizePlan& plan, const Family& family);
 
 /// Writes /families/<family>/training/<label> and replaces an earlier part of the same training.
-void WriteTraining(ResultsFile& file,
-                   const FamilyPlan& family,
-                   const TrainPlan& plan,
-                   const Training& training);
+void WriteTraining(ResultsFile& file, const FamilyPlan& family, const Training& training);
 
 /// Writes /families/<family>/tests and failures and replaces earlier ones.
-void WriteTests(ResultsFile& file, const FamilyPlan& family, const FamilyResults& results);
+void WriteTests(ResultsFile& file, const FamilyPlan& family, FamilyResults& results);
 
 /// Reads the results of an earlier part of the same experiment that was stopped or killed.
 /// @return [families]

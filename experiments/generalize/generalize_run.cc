@@ -67,8 +67,8 @@ void Train(const Family& family,
   try {
     const auto trainer = plan.agent.entry->make_trainer({family.train, seed, threads, plan.updates},
                                                         plan.agent.settings);
-    if (!training.checkpoint.empty()) {
-      std::istringstream saved(training.checkpoint);
+    if (!training.checkpoint.text.empty()) {
+      std::istringstream saved(training.checkpoint.text);
       trainer->Load(saved);
     }
     std::vector<std::unique_ptr<Evaluator>> owned;
@@ -88,13 +88,11 @@ void Train(const Family& family,
     const bool done = training.updates.num_rows() >= plan.updates;
     std::ostringstream text;
     done ? trainer->SavePolicy(text) : trainer->Save(text);
+    training.checkpoint = {done ? "" : text.str()};
     if (done) {
-      training.policy =
-          PolicyFileText(text.str(), plan.agent.entry->resolve_settings(plan.agent.settings));
-    } else {
-      training.checkpoint = text.str();
+      training.policy = {
+          PolicyFileText(text.str(), plan.agent.entry->resolve_settings(plan.agent.settings))};
     }
-    if (done) training.checkpoint.clear();
   } catch (const std::exception& error) {
     throw RunError(
         fmt::format("{} on family {}: {}", training.label, family.plan->config.name, error.what()));

@@ -13,6 +13,7 @@
 #include "experiments/generalize/generalize_config.h"
 #include "experiments/problem/load.h"
 #include "experiments/run/search_run.h"
+#include "framework/results/record.h"
 
 namespace emplace {
 
@@ -29,12 +30,15 @@ Family LoadFamily(const FamilyPlan& plan, bool strict = false);
 
 /// A training of one policy with one seed on the training graphs of a family.
 struct Training {
-  std::string label;  ///< "gnn.seed0"
+  std::string label;            ///< "gnn.seed0"
+  std::string agent, settings;  ///< registered name of the agent, all its settings
   UpdateTable updates;
-  std::string policy;      ///< its text, after all updates
-  std::string checkpoint;  ///< of a stopped training
-  double seconds = 0;      ///< over all parts of a resumed training [s]
-  bool done() const { return !policy.empty(); }
+  LongText policy;      ///< after all updates
+  LongText checkpoint;  ///< of a stopped training
+  double seconds = 0;   ///< over all parts of a resumed training [s]
+
+  bool done() const { return !policy.text.empty(); }
+  void Visit(RecordVisitor& v);
 };
 
 /// Trains until all updates are made or a stop is requested (StopRequest).
@@ -59,7 +63,10 @@ struct Test {
   double final_step_time = 0;
   double best_step_time = 0;  ///< of the best evaluated placement [ns]; NaN: none fits
   std::int64_t evaluations = 0;
-  double seconds = 0;  ///< of searching [s]
+  double seconds = 0;     ///< of searching [s]
+  double best_known = 0;  ///< BestKnown() of the graph, in results [ns]
+
+  void Visit(RecordVisitor& v);
 };
 
 /// Returns the settings of a method that starts with the policy in a file.

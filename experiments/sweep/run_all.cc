@@ -23,7 +23,7 @@ constexpr auto kStopPatience = std::chrono::seconds(60);
 class RunCollector {
  public:
   RunCollector(const Sweep& sweep,
-               std::vector<RunState>& states,
+               std::vector<ResultRun>& states,
                RunBoard& board,
                Launcher& launcher,
                bool quiet)
@@ -34,11 +34,11 @@ class RunCollector {
         bests_(sweep, states),
         has_ended_(states.size(), false),
         idle_workers_(states.size(), 0),
-        marks_(states.size(), RunMark::kNone) {
+        marks_(states.size(), RunProgress::kNew) {
     for (int run = 0; run < std::ssize(states); ++run) {
       if (states[run].progress == RunProgress::kDone) {
         has_ended_[run] = true;
-        marks_[run] = RunMark::kDone;
+        marks_[run] = RunProgress::kDone;
         continue;
       }
       if (states[run].progress == RunProgress::kFailed) states[run] = {};  // starts again
@@ -93,10 +93,10 @@ class RunCollector {
 
   // Reads the runs whose marks on the board have changed.
   void Collect() {
-    std::vector<RunMark> marks = board_.Marks();
+    std::vector<RunProgress> marks = board_.Marks();
     for (const int run : left_) {
       if (has_ended_[run] || marks[run] == marks_[run]) continue;
-      const bool is_stop = marks[run] == RunMark::kStopped;
+      const bool is_stop = marks[run] == RunProgress::kStopped;
       if (is_stop && !StopRequest::requested()) continue;  // it will resume
       Report(run);
       has_ended_[run] = !is_stop;
@@ -106,7 +106,7 @@ class RunCollector {
   }
 
   void Report(int run) {
-    RunState& state = states_[run];
+    ResultRun& state = states_[run];
     state = StateOfRun(sweep_, run);
     if (!state.error.empty()) ++num_failed_;
     if (state.progress == RunProgress::kDone) ++num_done_;
@@ -146,7 +146,7 @@ class RunCollector {
   }
 
   bool IsHopeless(const LostRun& lost) {
-    const RunState now = StateOfRun(sweep_, lost.run);
+    const ResultRun now = StateOfRun(sweep_, lost.run);
     if (now.progress == RunProgress::kDone) return false;  // its mark is delayed
     std::int64_t& evaluations = states_[lost.run].evaluations;
     const bool went_on = !lost.was_idle || now.evaluations > evaluations;
@@ -162,7 +162,7 @@ class RunCollector {
                              kIdleWorkers,
                              why.empty() ? "" : "; the last: ",
                              why));
-    claim.Mark(RunMark::kFailed);
+    claim.Mark(RunProgress::kFailed);
   }
 
   void ShowProgress() {
@@ -175,14 +175,14 @@ class RunCollector {
   }
 
   const Sweep& sweep_;
-  std::vector<RunState>& states_;
+  std::vector<ResultRun>& states_;
   RunBoard& board_;
   Launcher& launcher_;
   BestRuns bests_;
   std::vector<int> left_;
-  std::vector<bool> has_ended_;    // [runs]
-  std::vector<int> idle_workers_;  // [runs] workers in a row without progress
-  std::vector<RunMark> marks_;     // [runs] as last seen
+  std::vector<bool> has_ended_;     // [runs]
+  std::vector<int> idle_workers_;   // [runs] workers in a row without progress
+  std::vector<RunProgress> marks_;  // [runs] as last seen
   std::vector<LostRun> lost_;
   std::optional<Progress> progress_;
   std::optional<Clock::time_point> stop_begun_;
@@ -194,7 +194,7 @@ class RunCollector {
 }  // namespace
 
 void RunAll(const Sweep& sweep,
-            std::vector<RunState>& states,
+            std::vector<ResultRun>& states,
             RunBoard& board,
             Launcher& launcher,
             const std::string& owner,

@@ -21,7 +21,7 @@ namespace emplace {
 /// @param owner   FolderLock::owner()
 /// @throws RunError if the launcher's engine ends, or a failure cannot be written
 void RunAll(const Sweep& sweep,
-            std::vector<RunState>& states,
+            std::vector<ResultRun>& states,
             RunBoard& board,
             Launcher& launcher,
             const std::string& owner,

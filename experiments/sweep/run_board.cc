@@ -50,8 +50,8 @@ std::string ReadAt(const std::filesystem::path& path, int file, int begin, int c
 }
 
 // A board without Begin() is empty, or contains zeros.
-RunMark MarkOfByte(char byte) {
-  return byte == '\0' ? RunMark::kNone : static_cast<RunMark>(byte);
+RunProgress MarkOfByte(char byte) {
+  return byte == '\0' ? RunProgress::kNew : static_cast<RunProgress>(byte);
 }
 
 }  // namespace
@@ -75,12 +75,12 @@ RunClaim::~RunClaim() {
   if (file_ >= 0) close(file_);
 }
 
-RunMark RunClaim::mark() const {
+RunProgress RunClaim::mark() const {
   const std::string text = ReadAt(path_, file_, run_, 1);
-  return text.empty() ? RunMark::kNone : MarkOfByte(text[0]);
+  return text.empty() ? RunProgress::kNew : MarkOfByte(text[0]);
 }
 
-void RunClaim::Mark(RunMark mark) const {
+void RunClaim::Mark(RunProgress mark) const {
   const char byte = static_cast<char>(mark);
   if (!WriteAt(file_, {&byte, 1}, run_)) ThrowBoard(path_, "cannot be written");
 }
@@ -101,10 +101,10 @@ void RunBoard::Write(const std::string& text, int begin) {
   if (!WriteAt(file_, text, begin)) ThrowBoard(path_, "cannot be written");
 }
 
-void RunBoard::Begin(const std::vector<RunMark>& marks, const std::string& owner) {
+void RunBoard::Begin(const std::vector<RunProgress>& marks, const std::string& owner) {
   EMPLACE_CHECK(std::ssize(marks) == num_runs_);
   std::string text;
-  for (const RunMark mark : marks) text += static_cast<char>(mark);
+  for (const RunProgress mark : marks) text += static_cast<char>(mark);
   // Never shorter than before: a worker of an earlier sweep may be writing.
   text += kNoStop;
   text += '\n' + owner.substr(0, kMaxOwner) + '\n';
@@ -116,9 +116,9 @@ std::string RunBoard::owner() const {
   return text.substr(0, text.find('\n'));
 }
 
-std::vector<RunMark> RunBoard::Marks() const {
+std::vector<RunProgress> RunBoard::Marks() const {
   const std::string text = Read(0, num_runs_);
-  std::vector<RunMark> marks(static_cast<size_t>(num_runs_), RunMark::kNone);
+  std::vector<RunProgress> marks(static_cast<size_t>(num_runs_), RunProgress::kNew);
   std::transform(text.begin(), text.end(), marks.begin(), MarkOfByte);
   return marks;
 }

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-namespace emplace {
+#include "experiments/run/run_progress.h"
 
-enum class RunMark : char { kNone = '.', kStopped = 's', kDone = 'd', kFailed = 'f' };
+namespace emplace {
 
 /// The lock of one run. It is held as long as this object or a copy of it in a forked process
 /// lives.
@@ -32,9 +32,9 @@ class RunClaim {
   ~RunClaim();
 
   int run() const { return run_; }
-  RunMark mark() const;
+  RunProgress mark() const;
   /// @throws RunError if the board cannot be written
-  void Mark(RunMark mark) const;
+  void Mark(RunProgress mark) const;
 
  private:
   friend class RunBoard;
@@ -57,12 +57,12 @@ class RunBoard {
   /// the FolderLock may call this.
   /// @param marks  [num_runs]
   /// @param owner  name of the sweep, one line
-  void Begin(const std::vector<RunMark>& marks, const std::string& owner);
+  void Begin(const std::vector<RunProgress>& marks, const std::string& owner);
   /// Returns the owner of the last Begin(); empty before it.
   std::string owner() const;
 
   /// [num_runs]; kNone before Begin().
-  std::vector<RunMark> Marks() const;
+  std::vector<RunProgress> Marks() const;
   /// Asks all workers on all machines to save their state and end.
   void RequestStop();
   bool stop_requested() const;

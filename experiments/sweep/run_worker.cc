@@ -9,21 +9,6 @@
 #include "framework/results/results_file.h"
 
 namespace emplace {
-namespace {
-
-RunMark MarkOf(RunProgress progress) {
-  switch (progress) {
-    case RunProgress::kDone:
-      return RunMark::kDone;
-    case RunProgress::kFailed:
-      return RunMark::kFailed;
-    default:
-      return RunMark::kStopped;
-  }
-}
-
-}  // namespace
-
 RunWorker::RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& settings)
     : sweep_(sweep),
       board_(board),
@@ -70,10 +55,11 @@ void RunWorker::BeginSome() {
 // Returns false if the system cannot start a process now.
 bool RunWorker::Begin(int run) {
   std::optional<RunClaim> claim = board_.Claim(run);
-  if (!claim || claim->mark() == RunMark::kDone || claim->mark() == RunMark::kFailed) return true;
+  if (!claim || claim->mark() == RunProgress::kDone || claim->mark() == RunProgress::kFailed)
+    return true;
   if (ResumeRunState(sweep_.folder.run(run), LabelOfRun(sweep_.plan, run)).progress ==
       RunProgress::kDone) {
-    claim->Mark(RunMark::kDone);
+    claim->Mark(RunProgress::kDone);
     return true;
   }
   claims_.emplace(run, std::move(*claim));
@@ -89,8 +75,7 @@ void RunWorker::Work(int run) {
   std::erase_if(claims_, [&](const auto& claim) { return claim.first != run; });
   SweepTask task = MakeTask(sweep_, run);
   task.plan.UseCores(settings_.cores);
-  const RunProgress progress = RunSweepTask(task, settings_.checkpoint_seconds);
-  claims_.at(run).Mark(MarkOf(progress));
+  claims_.at(run).Mark(RunSweepTask(task, settings_.checkpoint_seconds));
 }
 
 void RunWorker::Ended(const WorkerEnd& end) {
@@ -101,7 +86,7 @@ void RunWorker::Ended(const WorkerEnd& end) {
     WriteFailure(MakeTask(sweep_, end.task), end.error);
     progress = RunProgress::kFailed;
   }
-  claim.mapped().Mark(MarkOf(progress));
+  claim.mapped().Mark(progress);
 }
 
 }  // namespace emplace

@@ -13,7 +13,7 @@ std::string LabelOfRun(const SweepPlan& plan, int run) {
   return SearchLabel(plan.configs[entry.config].agents[entry.agent], entry.seed);
 }
 
-RunState StateOfRun(const Sweep& sweep, int run) {
+ResultRun StateOfRun(const Sweep& sweep, int run) {
   return ReadRunState(sweep.folder.run(run), LabelOfRun(sweep.plan, run));
 }
 

@@ -21,7 +21,7 @@ std::string RunTitle(const SweepPlan& plan, int run);
 /// Returns the SearchLabel() of a run.
 std::string LabelOfRun(const SweepPlan& plan, int run);
 /// Reads the state of a run from its file.
-RunState StateOfRun(const Sweep& sweep, int run);
+ResultRun StateOfRun(const Sweep& sweep, int run);
 SweepTask MakeTask(const Sweep& sweep, int run);
 
 }  // namespace emplace

@@ -34,10 +34,10 @@ struct SweepOptions : ConfigOptions {
   std::string launcher;  // empty: as in the config
 };
 
-void WarnOfOtherPrograms(const Sweep& sweep, const std::vector<RunState>& states) {
+void WarnOfOtherPrograms(const Sweep& sweep, const std::vector<ResultRun>& states) {
   const std::string now = ProgramText(sweep.provenance);
   std::map<std::string, int> others;
-  for (const RunState& state : states) {
+  for (const ResultRun& state : states) {
     if (!state.program.empty() && state.program != now) ++others[state.program];
   }
   for (const auto& [program, count] : others) {
@@ -70,7 +70,7 @@ fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
 }
 
 // Returns exit code 0. @throws RunError if the user stopped the sweep, or if runs failed
-int ReportEnd(const std::vector<RunState>& states) {
+int ReportEnd(const std::vector<ResultRun>& states) {
   const size_t failed = FailedRuns(states).size();
   if (StopRequest::requested()) {
     throw RunError(fmt::format("stopped: {} of {} runs are done; --resume continues from there",
@@ -94,10 +94,10 @@ int Supervise(const SweepOptions& options, const fs::path& beside, Sweep& sweep)
     PrintWarning(sweep.folder.path().string() + ": is not there yet; a new sweep begins");
   }
   if (!plan.table.empty()) WriteFileAtomically(sweep.folder.table(), plan.table);
-  std::vector<RunState> states;
+  std::vector<ResultRun> states;
   for (int run = 0; run < std::ssize(plan.runs); ++run) {
     states.push_back(resumed ? ResumeRunState(sweep.folder.run(run), LabelOfRun(plan, run))
-                             : RunState{});
+                             : ResultRun{});
   }
   WarnOfOtherPrograms(sweep, states);
   const int num_done = CountRuns(states, RunProgress::kDone);

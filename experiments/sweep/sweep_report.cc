@@ -13,7 +13,7 @@ constexpr size_t kListedFailedRuns = 20;
 
 }  // namespace
 
-std::string ShortState(const RunState& state) {
+std::string ShortState(const ResultRun& state) {
   if (state.progress == RunProgress::kFailed) return "failed: " + state.error;
   const std::string best = !state.best            ? "nothing evaluated"
                            : state.best->feasible ? FormatTime(state.best->step_time)
@@ -24,13 +24,13 @@ std::string ShortState(const RunState& state) {
   return state.error.empty() ? "stopped" : "stopped: " + state.error;
 }
 
-int CountRuns(const std::vector<RunState>& states, RunProgress progress) {
-  return static_cast<int>(std::count_if(states.begin(), states.end(), [&](const RunState& state) {
+int CountRuns(const std::vector<ResultRun>& states, RunProgress progress) {
+  return static_cast<int>(std::count_if(states.begin(), states.end(), [&](const ResultRun& state) {
     return state.progress == progress;
   }));
 }
 
-std::vector<int> FailedRuns(const std::vector<RunState>& states) {
+std::vector<int> FailedRuns(const std::vector<ResultRun>& states) {
   std::vector<int> failures;
   for (int run = 0; run < std::ssize(states); ++run) {
     if (!states[run].error.empty()) failures.push_back(run);
@@ -38,13 +38,13 @@ std::vector<int> FailedRuns(const std::vector<RunState>& states) {
   return failures;
 }
 
-BestRuns::BestRuns(const Sweep& sweep, const std::vector<RunState>& states)
+BestRuns::BestRuns(const Sweep& sweep, const std::vector<ResultRun>& states)
     : sweep_(sweep), states_(states), best_(sweep.problems.problems.size(), -1) {
   for (int run = 0; run < std::ssize(states); ++run) Update(run);
 }
 
 void BestRuns::Update(int run) {
-  const RunState& state = states_[run];
+  const ResultRun& state = states_[run];
   if (!state.best || !state.best->feasible) return;
   int& best = best_[sweep_.problems.of_config[sweep_.plan.runs[run].config]];
   const auto time = [&](int other) { return states_[other].best->step_time; };
@@ -64,7 +64,7 @@ std::string BestRuns::Text(int problem) const {
       config.config.cluster);
 }
 
-std::string SweepSummary(const Sweep& sweep, const std::vector<RunState>& states) {
+std::string SweepSummary(const Sweep& sweep, const std::vector<ResultRun>& states) {
   std::string text;
   const BestRuns bests(sweep, states);
   for (int problem = 0; problem < std::ssize(sweep.problems.problems); ++problem) {

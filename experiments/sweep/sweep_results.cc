@@ -55,8 +55,8 @@ std::string ProgramText(const Provenance& provenance) {
   return fmt::format("{} (commit {})", provenance.version, provenance.commit);
 }
 
-RunState ReadRunState(const fs::path& path, const std::string& label) {
-  RunState state;
+ResultRun ReadRunState(const fs::path& path, const std::string& label) {
+  ResultRun state;
   if (!fs::exists(path)) return state;
   const ResultsReader reader(path);
   const std::string group = "/agents/" + label;
@@ -69,7 +69,7 @@ RunState ReadRunState(const fs::path& path, const std::string& label) {
   return state;
 }
 
-RunState ResumeRunState(const fs::path& path, const std::string& label) {
+ResultRun ResumeRunState(const fs::path& path, const std::string& label) {
   try {
     return ReadRunState(path, label);
   } catch (const DamagedError& error) {

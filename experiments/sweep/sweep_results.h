@@ -7,31 +7,24 @@
 #include <string>
 
 #include "experiments/provenance/provenance.h"
-#include "experiments/run/run_progress.h"
-#include "experiments/run/search_record.h"
 #include "experiments/run/search_run.h"
 #include "experiments/sweep/sweep_problems.h"
+#include "experiments/table/table_runs.h"
 
 namespace emplace {
-
-/// The state of a run in its file; empty without a file.
-struct RunState : SearchRecord {
-  RunProgress progress = RunProgress::kNew;
-  std::string program;  ///< ProgramText() of the program that wrote it
-};
 
 /// Returns version and commit of a program: "0.1.0 (commit 1ae1b4c)".
 std::string ProgramText(const Provenance& provenance);
 
-/// Reads the state of a run.
-/// @param path   its file, which may be missing
+/// Reads the state of a run: its record, progress and program. Empty without a file.
+/// @param path   its file
 /// @param label  SearchLabel() of the run
 /// @throws InputError if the file exists but is not a results file of this version
-RunState ReadRunState(const std::filesystem::path& path, const std::string& label);
+ResultRun ReadRunState(const std::filesystem::path& path, const std::string& label);
 
 /// Reads the state for --resume. A damaged file is renamed to "0003.h5.damaged", with a warning on
 /// stderr, and its run starts from scratch.
-RunState ResumeRunState(const std::filesystem::path& path, const std::string& label);
+ResultRun ResumeRunState(const std::filesystem::path& path, const std::string& label);
 
 /// The inputs of a worker for one run.
 struct SweepTask {

@@ -27,9 +27,9 @@ struct SweepWorkerOptions {
 // Returns the runs that are neither executed nor ended.
 std::vector<int> FreeRuns(const RunBoard& board) {
   std::vector<int> free;
-  const std::vector<RunMark> marks = board.Marks();
+  const std::vector<RunProgress> marks = board.Marks();
   for (int run = 0; run < std::ssize(marks); ++run) {
-    const bool has_ended = marks[run] == RunMark::kDone || marks[run] == RunMark::kFailed;
+    const bool has_ended = marks[run] == RunProgress::kDone || marks[run] == RunProgress::kFailed;
     if (!has_ended && !board.IsClaimed(run)) free.push_back(run);
   }
   return free;

@@ -27,6 +27,7 @@ struct ResultRun : SearchRecord {
   /// Resolved run config: dotted key -> value, without agents, seeds, output and jobs.
   std::map<std::string, std::string> keys;
   RunProgress progress = RunProgress::kNew;
+  std::string program;  ///< ProgramText() of the program that wrote it; only of a sweep's states
 
   // Only of a done run.
   double best_ns = 0;  ///< step time of the best placement; infinite: none fits [ns]

@@ -37,7 +37,7 @@ TEST_CASE("the page of the results format and the records say the same") {
   };
   const std::string family = "/families/<family>";
   Types families = AllOf<FamilyRecord, TestsRecord>(family);
-  families.merge(DescribeRecord<TrainingRecord>(family + "/training/<label>"));
+  families.merge(DescribeRecord<Training>(family + "/training/<label>"));
   Types stress = AllOf<Provenance, StressRecord>("/stress");
   stress.merge(DescribeRecord<StressScenario>("/stress/scenarios/<scenario>"));
   const std::map<std::string, Types> sections = {

@@ -61,8 +61,8 @@ bool HasBegun(const Sweep& sweep, const std::string& frozen) {
     return false;
   }
   const RunBoard board(folder.board(), folder.num_runs());
-  const std::vector<RunMark> marks = board.Marks();
-  if (std::count(marks.begin(), marks.end(), RunMark::kDone) == std::ssize(marks)) return true;
+  const std::vector<RunProgress> marks = board.Marks();
+  if (std::count(marks.begin(), marks.end(), RunProgress::kDone) == std::ssize(marks)) return true;
   const std::string owner = ReadFile(folder.lock());
   return !owner.empty() && board.owner() == owner;
 }

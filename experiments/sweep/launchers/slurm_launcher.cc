@@ -153,7 +153,7 @@ void SlurmLauncher::AskQueue() {
 
 // @param queue  tasks that wait, run or complete
 std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& queue) {
-  const std::vector<RunMark> marks = order_.board.Marks();
+  const std::vector<RunProgress> marks = order_.board.Marks();
   // A worker that helps others shows no work in its own bundle, only in the number of active runs.
   const bool all_work =
       order_.board.NumClaimed() >= std::ranges::count(queue, kRunning, &SlurmTask::state);
@@ -181,9 +181,9 @@ std::vector<EndedRuns> SlurmLauncher::TellEnded(const std::vector<SlurmTask>& qu
 
 // Returns whether a run of its bundle is active or has ended since the last check.
 // @param marks  [runs]
-bool SlurmLauncher::ShowsWork(Task& task, const std::vector<RunMark>& marks) const {
+bool SlurmLauncher::ShowsWork(Task& task, const std::vector<RunProgress>& marks) const {
   const auto has_ended = [&](int run) {
-    return marks[run] == RunMark::kDone || marks[run] == RunMark::kFailed;
+    return marks[run] == RunProgress::kDone || marks[run] == RunProgress::kFailed;
   };
   const std::ptrdiff_t num_ended = std::ranges::count_if(task.runs, has_ended);
   return std::exchange(task.num_ended, num_ended) != num_ended ||

@@ -51,7 +51,7 @@ class SlurmLauncher : public Launcher {
   void SubmitArray(const std::vector<std::vector<int>>& bundles);
   void AskQueue();
   std::vector<EndedRuns> TellEnded(const std::vector<SlurmTask>& queue);
-  bool ShowsWork(Task& task, const std::vector<RunMark>& marks) const;
+  bool ShowsWork(Task& task, const std::vector<RunProgress>& marks) const;
   bool IsSilent(Task& task, bool works) const;
 
   const LaunchOrder& order_;

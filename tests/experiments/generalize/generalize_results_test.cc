@@ -31,7 +31,8 @@ TEST_CASE("the table by hand") {
   }
   FamilyPlan family;
   family.config.name = "fam";
-  FamilyResults results{.graphs = {"g0", "g1"}};
+  FamilyResults results;
+  results.graphs = {"g0", "g1"};
   // Best known: 100 and 200. good: final 1.1 and 1.2, best 1 and 1; poor: 1.5 and does not fit.
   results.tests = {{0, 0, 0, 110, 100, 4, 1.0},
                    {1, 0, 0, 240, 200, 6, 2.0},

@@ -53,18 +53,18 @@ TEST_CASE("training makes the updates, tells of each, and goes on from a checkpo
     CHECK(std::ssize(told) == updates);
     CHECK(told.back() == updates);
     CHECK(whole.done());
-    CHECK(whole.checkpoint.empty());
+    CHECK(whole.checkpoint.text.empty());
     CHECK(whole.updates.num_rows() == updates);
 
     const AgentSpec& agent = loaded.plan.train[train].agent;
     const auto trainer = agent.entry->make_trainer({loaded.family.train, 1, 1}, agent.settings);
     std::ostringstream saved;
     trainer->Save(saved);
-    Training resumed{.label = "x", .checkpoint = saved.str(), .seconds = 100};
+    Training resumed{.label = "x", .checkpoint = {saved.str()}, .seconds = 100};
     Train(loaded.family, loaded.plan.train[train], 1, 2, resumed, [](std::int64_t) {});
-    CHECK(resumed.policy == whole.policy);
+    CHECK(resumed.policy.text == whole.policy.text);
     CHECK(resumed.seconds >= 100);
-    CHECK(loaded.TrainOn(train, 2).policy != whole.policy);
+    CHECK(loaded.TrainOn(train, 2).policy.text != whole.policy.text);
   }
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("a checkpoint of other graphs is refused with the training and the fam
   const TrainPlan& train = loaded.plan.train[0];
   std::ostringstream saved;
   train.agent.entry->make_trainer({loaded.family.test, 0, 1}, train.agent.settings)->Save(saved);
-  Training training{.label = "gnn.seed0", .checkpoint = saved.str()};
+  Training training{.label = "gnn.seed0", .checkpoint = {saved.str()}};
   const std::string message = MessageOf<RunError>(
       [&] { Train(loaded.family, train, 0, 1, training, [](std::int64_t) {}); });
   CAPTURE(message);
@@ -112,7 +112,7 @@ TEST_CASE("a search hands over its best placement, not the last candidate") {
 TEST_CASE("a policy that ends after its updates hands over its last placement") {
   const Loaded loaded;
   const auto policy = loaded.files.folder / "gnn.policy";
-  WriteText(policy, loaded.TrainOn(0, 0).policy);
+  WriteText(policy, loaded.TrainOn(0, 0).policy.text);
   for (const int method : {0, 1}) {
     const TestPlan& plan = loaded.plan.test[method];
     AgentSpec spec = plan.agent;

@@ -24,17 +24,18 @@ TEST_CASE("marks, owner and the request to stop") {
   const TempDir folder;
   RunBoard board(folder / "board", 4);
   CHECK(board.owner() == "");
-  CHECK(board.Marks() == std::vector<RunMark>(4, RunMark::kNone));
+  CHECK(board.Marks() == std::vector<RunProgress>(4, RunProgress::kNew));
   CHECK_FALSE(board.stop_requested());
-  board.Begin({RunMark::kDone, RunMark::kNone, RunMark::kNone, RunMark::kNone}, "process 7 on a");
+  board.Begin({RunProgress::kDone, RunProgress::kNew, RunProgress::kNew, RunProgress::kNew},
+              "process 7 on a");
   CHECK(ReadText(folder / "board") == "d....\nprocess 7 on a\n");
-  RunBoard(folder / "board", 4).Claim(2)->Mark(RunMark::kFailed);
-  CHECK(board.Marks()[2] == RunMark::kFailed);
+  RunBoard(folder / "board", 4).Claim(2)->Mark(RunProgress::kFailed);
+  CHECK(board.Marks()[2] == RunProgress::kFailed);
   CHECK(board.owner() == "process 7 on a");
   board.RequestStop();
   CHECK(RunBoard(folder / "board", 4).stop_requested());
   CHECK(ReadText(folder / "board") == "d.f.x\nprocess 7 on a\n");
-  board.Begin(std::vector<RunMark>(4, RunMark::kNone), "process 8 on b");
+  board.Begin(std::vector<RunProgress>(4, RunProgress::kNew), "process 8 on b");
   CHECK_FALSE(board.stop_requested());
   CHECK(board.owner() == "process 8 on b");
   CHECK_THROWS_WITH_AS(RunBoard(folder / "none/board", 4),
@@ -54,7 +55,7 @@ TEST_CASE("a run has one claim at a time; others are free") {
     CHECK(elsewhere.IsClaimed(4));
     CHECK_FALSE(elsewhere.IsClaimed(5));
     CHECK(board.NumClaimed() == 3);
-    CHECK(first->mark() == RunMark::kNone);
+    CHECK(first->mark() == RunProgress::kNew);
   }
   CHECK(board.NumClaimed() == 0);
   CHECK(board.Claim(3));

@@ -72,7 +72,7 @@ TEST_CASE("every checkpoint of a search leads to the result of the undisturbed o
     CAPTURE(whole.label());
     CHECK(ReadRunState(whole.path, whole.label()).progress == RunProgress::kNew);
     RunSweepTask(whole, 1e9);
-    const RunState done = ReadRunState(whole.path, whole.label());
+    const ResultRun done = ReadRunState(whole.path, whole.label());
     CHECK(done.progress == RunProgress::kDone);
     CHECK(done.evaluations == 150);
     REQUIRE(done.best);
@@ -126,7 +126,7 @@ TEST_CASE("a run goes on from the checkpoint in its file") {
   SweepTask cut = fixture.Task(1, "cut.h5");
   RunSweepTask(whole, 1e9);
   const SearchResult last = WriteCheckpoint(cut);
-  const RunState state = ReadRunState(cut.path, cut.label());
+  const ResultRun state = ReadRunState(cut.path, cut.label());
   CHECK(state.progress == RunProgress::kStopped);
   CHECK(state.evaluations == std::ssize(last.records));
   CHECK(state.program == "1 (commit a)");
@@ -158,7 +158,7 @@ TEST_CASE("a disk that fills up leaves the last checkpoint") {
     while (pool.size() > 0) pool.Wait();
     CAPTURE(end.error);
     CHECK(end.error.find("cut.h5: cannot be written: File too large") != std::string::npos);
-    const RunState state = ReadRunState(cut.path, cut.label());
+    const ResultRun state = ReadRunState(cut.path, cut.label());
     CHECK(state.progress == RunProgress::kStopped);
     CHECK(state.evaluations > 0);
     RunSweepTask(cut, 1e9);
@@ -172,7 +172,7 @@ TEST_CASE("a failure leaves a checkpoint where it is") {
   const Fixture fixture;
   const SweepTask task = fixture.Task(0, "r.h5");
   WriteFailure(task, "killed by signal 9 (Killed)");
-  RunState state = ReadRunState(task.path, task.label());
+  ResultRun state = ReadRunState(task.path, task.label());
   CHECK(state.progress == RunProgress::kFailed);
   CHECK(state.error == "killed by signal 9 (Killed)");
 
