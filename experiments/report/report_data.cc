@@ -270,26 +270,24 @@ Json VerificationJson(const ProblemRuns& problem) {
 }
 
 Json RobustnessJson(const ProblemRuns& problem) {
-  const std::string group = "/stress";
   for (const auto& file : problem.Files()) {
     const ResultsReader reader(file);
-    if (!reader.Has(group)) continue;
-    const auto record = ReadRecord<StressRecord>(reader, group);
-    const auto provenance = ReadRecord<Provenance>(reader, group);
-    Json json = {{"labels", record.labels},
-                 {"step_times_ns", record.step_times},
-                 {"noise", record.noise},
+    if (!reader.Has("/stress")) continue;
+    const StressResult result = ReadStress(reader);
+    const auto provenance = ReadRecord<Provenance>(reader, "/stress");
+    Json json = {{"labels", result.labels},
+                 {"step_times_ns", result.step_times},
+                 {"noise", result.noise},
                  {"adversary", nullptr},
                  {"date", provenance.date},
                  {"host", provenance.host}};
-    Json regrets(record.labels.size(), Json::array()), scenarios = Json::array();
-    for (const std::string& name : reader.Children(group + "/scenarios")) {
-      const auto scenario = ReadRecord<StressScenario>(reader, group + "/scenarios/" + name);
-      Json figures = {{"name", name}, {"draws", scenario.step_times.size()}};
+    Json regrets(result.labels.size(), Json::array()), scenarios = Json::array();
+    for (const StressScenario& scenario : result.scenarios) {
+      Json figures = {{"name", scenario.name}, {"draws", scenario.step_times.size()}};
       AppendJson(figures, scenario);
       figures.erase("regret_ns");
       scenarios.push_back(std::move(figures));
-      if (name != "noise") continue;
+      if (scenario.name != "noise") continue;
       for (const std::vector<Nanos>& times : scenario.step_times) {
         const std::vector<double> of_draw = RegretsOf(times);
         for (size_t i = 0; i < of_draw.size(); ++i)
@@ -298,9 +296,9 @@ Json RobustnessJson(const ProblemRuns& problem) {
     }
     json["regrets"] = std::move(regrets);
     json["scenarios"] = std::move(scenarios);
-    if (const auto& adversary = record.adversary) {
+    if (const auto& adversary = result.adversary) {
       json["adversary"] = {{"range", adversary->range},
-                           {"epsilon", NullUnlessFinite(adversary->epsilon)}};
+                           {"epsilon", adversary->epsilon ? Json(*adversary->epsilon) : Json()}};
     }
     return json;
   }

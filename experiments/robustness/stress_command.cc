@@ -137,7 +137,7 @@ StressResult StressProblem(const RunStore& store,
   };
   StressResult result = Stress(exact, HowSimulated(run, *exact), run.found, how);
   const Provenance provenance = CollectProvenance();
-  store.Extend(problem, [&](ResultsFile& file) { WriteStress(file, result, how, provenance); });
+  store.Extend(problem, [&](ResultsFile& file) { WriteStress(file, result, provenance); });
   return result;
 }
 
@@ -147,9 +147,9 @@ std::string SweepMarkdown(const std::vector<StressedProblem>& problems) {
       {"problem", "placements", "Kendall's tau", "winner", "stays best", "its regret", "largest"}};
   for (const StressedProblem& problem : problems) {
     const StressScenario& noise = problem.result.scenarios.at(0);
-    const std::vector<std::string> labels = SplitLabels(problem.result.placements[0].label);
+    const std::vector<std::string> labels = SplitLabels(problem.result.labels[0]);
     lines.push_back({problem.runs.title,
-                     std::to_string(problem.result.placements.size()),
+                     std::to_string(problem.result.labels.size()),
                      std::isnan(noise.kendall_tau) ? "–" : fmt::format("{:.3f}", noise.kendall_tau),
                      labels.size() == 1
                          ? labels[0]
@@ -183,9 +183,9 @@ int StressRuns(const StressCommandOptions& options) {
   if (options.format == "csv") {
     Print(StressCsv(result));
   } else if (options.format == "json") {
-    Print(StressJson(result, options.stress));
+    Print(StressJson(result));
   } else {
-    Print(StressMarkdown(result, options.stress) + results + "\n");
+    Print(StressMarkdown(result) + results + "\n");
   }
   return 0;
 }

@@ -208,10 +208,13 @@ Adversary FindAdversary(const std::shared_ptr<const Problem>& problem,
   ParallelFor(options.chains, jobs, [&](int chain) {
     found[chain] = Chain(problem, how, winner, other, options, seed + chain, simulated).Search();
   });
-  Adversary best;
+  Adversary best{.range = options.range};
   for (Adversary& one : found) {
     const int evaluations = best.evaluations + one.evaluations;
-    if (one.epsilon && (!best.epsilon || *one.epsilon < *best.epsilon)) best = std::move(one);
+    if (one.epsilon && (!best.epsilon || *one.epsilon < *best.epsilon)) {
+      best.epsilon = one.epsilon;
+      best.perturbation = std::move(one.perturbation);
+    }
     best.evaluations = evaluations;
   }
   return best;

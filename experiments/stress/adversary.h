@@ -29,9 +29,12 @@ struct AdversaryOptions {
 };
 
 struct Adversary {
-  std::optional<double> epsilon;  ///< none: no epsilon within the range was found
-  Perturbation perturbation;      ///< of that size, under which the winner loses; else empty
-  int evaluations = 0;            ///< simulated perturbed problems
+  double range = 0;                          ///< AdversaryOptions::range
+  std::optional<double> epsilon;             ///< none: no epsilon within the range was found
+  std::optional<Perturbation> perturbation;  ///< of that size, under which the winner loses
+  int evaluations = 0;                       ///< simulated perturbed problems
+
+  void Visit(RecordVisitor& v);
 };
 
 /// @param winner, other  placements of the problem, `other` not better

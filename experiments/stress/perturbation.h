@@ -12,10 +12,14 @@
 
 namespace emplace {
 
+class RecordVisitor;  // framework/results/record.h
+
 /// Factors > 0; 1: unchanged.
 struct Perturbation {
   std::vector<double> op;       ///< [num_ops] on the op's cost, on every device
   std::vector<double> channel;  ///< [num_channels] on the latency; divides the bandwidth
+
+  void Visit(RecordVisitor& v);
 };
 
 /// Returns the outcomes of placements of the problem. Each has its own issue order if it has one

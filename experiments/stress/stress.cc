@@ -65,11 +65,11 @@ void SetFigures(const std::vector<Nanos>& given, StressScenario& scenario) {
   scenario.regret_ns = MeanOf(lost);
 }
 
-// Adds the placements that fit to `result`, the best first.
-void Rank(const std::shared_ptr<const Problem>& problem,
-          const SimulatorOptions& how,
-          const std::vector<Candidate>& candidates,
-          StressResult& result) {
+// Returns the placements that fit, the best first, and adds them to `result`.
+std::vector<Candidate> Rank(const std::shared_ptr<const Problem>& problem,
+                            const SimulatorOptions& how,
+                            const std::vector<Candidate>& candidates,
+                            StressResult& result) {
   const std::vector<Outcome> outcomes = SimulateCandidates(problem, how, candidates);
   std::vector<std::pair<Nanos, size_t>> order;
   for (size_t i = 0; i < outcomes.size(); ++i) {
@@ -87,10 +87,13 @@ void Rank(const std::shared_ptr<const Problem>& problem,
                                  FormatDeficit(outcomes[0], problem->cluster())));
   }
   std::sort(order.begin(), order.end());
+  std::vector<Candidate> placements;
   for (const auto& [time, i] : order) {
-    result.placements.push_back(candidates[i]);
+    placements.push_back(candidates[i]);
+    result.labels.push_back(candidates[i].label);
     result.step_times.push_back(time);
   }
+  return placements;
 }
 
 }  // namespace
@@ -110,9 +113,8 @@ StressResult Stress(const std::shared_ptr<const Problem>& problem,
                     const SimulatorOptions& how,
                     const std::vector<Candidate>& candidates,
                     const StressOptions& options) {
-  StressResult result;
-  Rank(problem, how, candidates, result);
-  const std::vector<Candidate>& placements = result.placements;
+  StressResult result{.seed = options.seed, .noise = options.noise};
+  const std::vector<Candidate> placements = Rank(problem, how, candidates, result);
 
   const bool has_adversary = placements.size() > 1 && options.adversary.steps > 0;
   const int total =

@@ -25,8 +25,6 @@
 
 namespace emplace {
 
-class RecordVisitor;  // framework/results/record.h
-
 struct StressOptions {
   int draws = 100;     ///< of noise
   double noise = 0.1;  ///< DrawPerturbation()
@@ -55,13 +53,19 @@ struct StressScenario {
   void Visit(RecordVisitor& v);
 };
 
+/// The group /stress of a results file, without its provenance. Each scenario has a group of its
+/// own.
 struct StressResult {
-  /// The given placements that fit, without duplicates, the best (the winner) first.
-  std::vector<Candidate> placements;
-  std::vector<Nanos> step_times;  ///< [placements] without changes [ns]
-  std::vector<StressScenario> scenarios;
-  std::vector<double> noise_regret;    ///< [placements] mean over the draws of `noise`
-  std::optional<Adversary> adversary;  ///< with two placements or more, and steps > 0
+  std::uint64_t seed = 0;            ///< StressOptions::seed
+  double noise = 0;                  ///< StressOptions::noise
+  std::vector<std::string> labels;   ///< of the given placements that fit, without duplicates, the
+                                     ///< best (the winner) first
+  std::vector<Nanos> step_times;     ///< [placements] without changes [ns]
+  std::vector<double> noise_regret;  ///< [placements] mean over the draws of `noise`
+  std::optional<Adversary> adversary;     ///< with two placements or more, and steps > 0
+  std::vector<StressScenario> scenarios;  ///< `noise` is the first
+
+  void Visit(RecordVisitor& v);
 };
 
 /// Simulates the placements under all changes.

@@ -14,10 +14,9 @@
 namespace emplace {
 namespace {
 
-constexpr char kStress[] = "/stress";
-const std::string kScenarios = "/stress/scenarios/";
+constexpr char kStress[] = "/stress", kScenarios[] = "/stress/scenarios";
 constexpr Nanos kUnfitInFile = -1;
-constexpr double kNotStressed = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 Json FiniteOrNull(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -45,9 +44,9 @@ std::vector<double> TopShares(const StressScenario& noise, size_t placements) {
   return shares;
 }
 
-std::string AdversaryText(const StressResult& result, const StressOptions& options) {
+std::string AdversaryText(const StressResult& result) {
   if (!result.adversary) return "";
-  const std::string &winner = result.placements[0].label, &other = result.placements[1].label;
+  const std::string &winner = result.labels[0], &other = result.labels[1];
   const Adversary& adversary = *result.adversary;
   if (adversary.epsilon) {
     return fmt::format(
@@ -62,7 +61,7 @@ std::string AdversaryText(const StressResult& result, const StressOptions& optio
       "\nAdversary: no change of costs and links within {:.3g} % was found that makes {} better "
       "than "
       "{} ({} problems simulated).\n",
-      100 * options.adversary.range,
+      100 * adversary.range,
       other,
       winner,
       adversary.evaluations);
@@ -88,7 +87,7 @@ void StressScenario::Visit(RecordVisitor& v) {
   step_times = std::move(times);
 }
 
-void StressRecord::Visit(RecordVisitor& v) {
+void StressResult::Visit(RecordVisitor& v) {
   v.Field("seed", seed);
   v.Field("noise", noise);
   v.Field("labels", labels);
@@ -97,43 +96,41 @@ void StressRecord::Visit(RecordVisitor& v) {
   v.Group("adversary", adversary);
 }
 
-void AdversaryRecord::Visit(RecordVisitor& v) {
+void Adversary::Visit(RecordVisitor& v) {
+  double least = epsilon.value_or(kNone);
   v.Field("range", range);
-  v.Field("epsilon", epsilon);
+  v.Field("epsilon", least);
   v.Field("evaluations", evaluations);
-  v.Field("op_factors", op_factors);
-  v.Field("channel_factors", channel_factors);
+  v.Part("op_factors", perturbation);
+  epsilon = std::isnan(least) ? std::nullopt : std::optional(least);
 }
 
-void WriteStress(ResultsFile& file,
-                 const StressResult& result,
-                 const StressOptions& options,
-                 const Provenance& provenance) {
+void Perturbation::Visit(RecordVisitor& v) {
+  v.Field("op_factors", op);
+  v.Field("channel_factors", channel);
+}
+
+void WriteStress(ResultsFile& file, const StressResult& result, const Provenance& provenance) {
   file.Remove(kStress);
   WriteRecord(file, kStress, provenance);
-  StressRecord record{.seed = options.seed,
-                      .noise = options.noise,
-                      .step_times = result.step_times,
-                      .noise_regret = result.noise_regret};
-  for (const Candidate& placement : result.placements) record.labels.push_back(placement.label);
-  if (const auto& found = result.adversary) {
-    record.adversary = {.range = options.adversary.range,
-                        .epsilon = found->epsilon.value_or(kNotStressed),
-                        .evaluations = found->evaluations};
-    if (found->epsilon) {
-      record.adversary->op_factors = found->perturbation.op;
-      record.adversary->channel_factors = found->perturbation.channel;
-    }
-  }
-  WriteRecord(file, kStress, std::move(record));
+  WriteRecord(file, kStress, result);
   for (const StressScenario& scenario : result.scenarios) {
-    WriteRecord(file, kScenarios + scenario.name, scenario);
+    WriteRecord(file, kScenarios + ("/" + scenario.name), scenario);
   }
+}
+
+StressResult ReadStress(const ResultsReader& reader) {
+  auto result = ReadRecord<StressResult>(reader, kStress);
+  for (const std::string& name : reader.Children(kScenarios)) {
+    result.scenarios.push_back(ReadRecord<StressScenario>(reader, kScenarios + ("/" + name)));
+    result.scenarios.back().name = name;
+  }
+  return result;
 }
 
 double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent) {
-  if (!reader.Has(kStress)) return kNotStressed;
-  const auto record = ReadRecord<StressRecord>(reader, kStress);
+  if (!reader.Has(kStress)) return kNone;
+  const auto record = ReadRecord<StressResult>(reader, kStress);
   const std::vector<std::string>& labels = record.labels;
   const std::vector<double>& regrets = record.noise_regret;
   for (size_t i = 0; i < std::min(labels.size(), regrets.size()); ++i) {
@@ -142,10 +139,10 @@ double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent) {
       if (reader.Has(search) && reader.Text(search, "label") == agent) return regrets[i];
     }
   }
-  return kNotStressed;
+  return kNone;
 }
 
-std::string StressMarkdown(const StressResult& result, const StressOptions& options) {
+std::string StressMarkdown(const StressResult& result) {
   std::vector<std::vector<std::string>> scenarios = {
       {"scenario", "draws", "Kendall's tau", "winner stays best", "its regret", "largest"}};
   for (const StressScenario& scenario : result.scenarios) {
@@ -159,15 +156,14 @@ std::string StressMarkdown(const StressResult& result, const StressOptions& opti
   }
   std::vector<std::vector<std::string>> placements = {
       {"placement", "step time", "regret under noise", "best in"}};
-  const auto shares = TopShares(result.scenarios.at(0), result.placements.size());
-  for (size_t i = 0; i < result.placements.size(); ++i) {
-    placements.push_back({result.placements[i].label,
+  const auto shares = TopShares(result.scenarios.at(0), result.labels.size());
+  for (size_t i = 0; i < result.labels.size(); ++i) {
+    placements.push_back({result.labels[i],
                           FormatTime(result.step_times[i]),
                           RegretShare(result.noise_regret[i]),
                           fmt::format("{:.1f} %", 100 * shares[i])});
   }
-  return MarkdownLines(scenarios, 1) + "\n" + MarkdownLines(placements, 1) +
-         AdversaryText(result, options);
+  return MarkdownLines(scenarios, 1) + "\n" + MarkdownLines(placements, 1) + AdversaryText(result);
 }
 
 std::string StressCsv(const StressResult& result) {
@@ -179,7 +175,7 @@ std::string StressCsv(const StressResult& result) {
           text += fmt::format("{},{},{},{},{}\n",
                               scenario,
                               draw,
-                              CsvField(result.placements[i].label),
+                              CsvField(result.labels[i]),
                               times[i] < kMaxNanos ? std::to_string(times[i]) : "",
                               regrets[i]);
         }
@@ -193,10 +189,10 @@ std::string StressCsv(const StressResult& result) {
   return text;
 }
 
-std::string StressJson(const StressResult& result, const StressOptions& options) {
+std::string StressJson(const StressResult& result) {
   Json placements = Json::array(), scenarios = Json::array(), adversary = nullptr;
-  for (size_t i = 0; i < result.placements.size(); ++i) {
-    placements.push_back({{"label", result.placements[i].label},
+  for (size_t i = 0; i < result.labels.size(); ++i) {
+    placements.push_back({{"label", result.labels[i]},
                           {"step_time_ns", result.step_times[i]},
                           {"noise_regret", FiniteOrNull(result.noise_regret[i])}});
   }
@@ -212,16 +208,13 @@ std::string StressJson(const StressResult& result, const StressOptions& options)
     json["step_times_ns"] = std::move(draws);
     scenarios.push_back(std::move(json));
   }
-  if (result.adversary) {
-    adversary = {{"winner", result.placements[0].label},
-                 {"other", result.placements[1].label},
-                 {"range", options.adversary.range},
-                 {"epsilon", result.adversary->epsilon ? Json(*result.adversary->epsilon) : Json()},
-                 {"evaluations", result.adversary->evaluations}};
+  if (const auto& found = result.adversary) {
+    adversary = {{"winner", result.labels[0]}, {"other", result.labels[1]}};
+    AppendJson(adversary, *found);
   }
-  const Json json = {{"draws", options.draws},
-                     {"noise", options.noise},
-                     {"seed", options.seed},
+  const Json json = {{"draws", result.scenarios[0].step_times.size()},
+                     {"noise", result.noise},
+                     {"seed", result.seed},
                      {"placements", std::move(placements)},
                      {"scenarios", std::move(scenarios)},
                      {"adversary", std::move(adversary)}};

@@ -3,10 +3,7 @@
 // The results of `emplace stress`, in the results file (framework/results/FORMAT.md, `/stress`) and
 // as text.
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "experiments/provenance/provenance.h"
 #include "experiments/stress/stress.h"
@@ -14,32 +11,11 @@
 
 namespace emplace {
 
-/// /stress/adversary.
-struct AdversaryRecord {
-  double range = 0, epsilon = 0;
-  std::int64_t evaluations = 0;
-  std::optional<std::vector<double>> op_factors, channel_factors;
-
-  void Visit(RecordVisitor& v);
-};
-
-/// /stress without its provenance and the scenarios, which have a group with a StressScenario each.
-struct StressRecord {
-  std::uint64_t seed = 0;
-  double noise = 0;
-  std::vector<std::string> labels;
-  std::vector<Nanos> step_times;
-  std::vector<double> noise_regret;
-  std::optional<AdversaryRecord> adversary;
-
-  void Visit(RecordVisitor& v);
-};
-
 /// Writes /stress and replaces an earlier one.
-void WriteStress(ResultsFile& file,
-                 const StressResult& result,
-                 const StressOptions& options,
-                 const Provenance& provenance);
+void WriteStress(ResultsFile& file, const StressResult& result, const Provenance& provenance);
+
+/// Reads /stress. The scenarios are in the order of their names.
+StressResult ReadStress(const ResultsReader& reader);
 
 /// Returns a regret for people: "1.20 %"; "OOM" for an infinite one, "–" for none.
 std::string RegretShare(double share);
@@ -50,7 +26,7 @@ double ReadNoiseRegret(const ResultsReader& reader, const std::string& agent);
 
 /// Returns Markdown: a table of the scenarios, one of the placements under noise, and the result of
 /// the adversary.
-std::string StressMarkdown(const StressResult& result, const StressOptions& options);
+std::string StressMarkdown(const StressResult& result);
 
 /// Returns CSV (RFC 4180) with a line per scenario, draw and placement:
 /// scenario,draw,placement,step_time_ns,regret. A placement that does not fit has no time and the
@@ -64,6 +40,6 @@ std::string StressCsv(const StressResult& result);
 ///    "scenarios": [{"name", "kendall_tau", "top_share", "regret", "worst_regret", "regret_ns",
 ///                   "step_times_ns": [draws][placements]}],
 ///    "adversary": {"winner", "other", "range", "epsilon", "evaluations"} or null}
-std::string StressJson(const StressResult& result, const StressOptions& options);
+std::string StressJson(const StressResult& result);
 
 }  // namespace emplace

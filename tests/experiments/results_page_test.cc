@@ -38,7 +38,7 @@ TEST_CASE("the page of the results format and the records say the same") {
   const std::string family = "/families/<family>";
   Types families = AllOf<FamilyRecord, TestsRecord>(family);
   families.merge(DescribeRecord<Training>(family + "/training/<label>"));
-  Types stress = AllOf<Provenance, StressRecord>("/stress");
+  Types stress = AllOf<Provenance, StressResult>("/stress");
   stress.merge(DescribeRecord<StressScenario>("/stress/scenarios/<scenario>"));
   const std::map<std::string, Types> sections = {
       {"`/agents/<label>`: one search", AllOf<SearchRecord, SearchLists>("/agents/<label>")},

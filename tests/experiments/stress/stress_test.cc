@@ -47,8 +47,8 @@ StressOptions Small() {
 
 TEST_CASE("slower links turn the order round, other semantics do not, against hand calculations") {
   const StressResult result = Stress(Linked(), {}, {kOne, kBoth}, Small());
-  REQUIRE(result.placements.size() == 2);
-  CHECK(result.placements[0].label == "both");
+  REQUIRE(result.labels.size() == 2);
+  CHECK(result.labels[0] == "both");
   CHECK(result.step_times == std::vector<Nanos>{320, 400});
   const StressScenario& slow = ScenarioOf(result, "slow_links");
   CHECK(slow.step_times == std::vector<std::vector<Nanos>>{{440, 400}});
@@ -111,7 +111,7 @@ TEST_CASE("equal placements count once; one alone has neither rank nor adversary
   Candidate again = kBoth;
   again.label = "again";
   const StressResult result = Stress(Linked(), {}, {kBoth, again}, Small());
-  CHECK(result.placements.size() == 1);
+  CHECK(result.labels.size() == 1);
   CHECK_FALSE(result.adversary);
   CHECK(std::isnan(ScenarioOf(result, "noise").kendall_tau));
   CHECK(ScenarioOf(result, "noise").top_share == 1);
@@ -127,7 +127,7 @@ TEST_CASE("what does not fit is left out") {
   const auto problem = builder.Build();
   const Candidate fits{.label = "fits", .placement = {{1}}, .searched = {}};
   const Candidate does_not{.label = "large", .placement = {{0}}, .searched = {}};
-  CHECK(Stress(problem, {}, {does_not, fits}, Small()).placements.size() == 1);
+  CHECK(Stress(problem, {}, {does_not, fits}, Small()).labels.size() == 1);
   CHECK(Contains(MessageOf<InputError>([&] { Stress(problem, {}, {does_not}, Small()); }),
                  "no placement fits: large: OOM (missing 60 B on gpu:0)"));
 }

@@ -185,7 +185,7 @@ TEST_CASE("what emplace stress found of an agent's best placement is that of all
   WriteAgent(*file, "walk", 0, "finished", 900, true);
   WriteAgent(*file, "late", 0, "finished", 2000, true);
   WriteRecord(
-      *file, "/stress", StressRecord{.labels = {"rl.seed1, walk.seed0"}, .noise_regret = {0.25}});
+      *file, "/stress", StressResult{.labels = {"rl.seed1, walk.seed0"}, .noise_regret = {0.25}});
   file->Commit();
   for (const ResultRun& run : ReadResultRuns({folder / "r.h5"}).runs) {
     CAPTURE(run.agent);
