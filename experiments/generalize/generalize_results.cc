@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,12 +100,8 @@ void ReadTraining(const ResultsReader& reader,
   training.policy = std::move(read.policy);
   training.checkpoint = std::move(read.checkpoint);
   if (training.checkpoint.text.empty()) return;
-  std::istringstream saved(training.checkpoint.text);
-  try {
-    plan.agent.entry->make_trainer({family.train, seed, 1}, plan.agent.settings)->Load(saved);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}/checkpoint: {}", where, error.what()));
-  }
+  const auto trainer = plan.agent.entry->make_trainer({family.train, seed, 1}, plan.agent.settings);
+  RequireLoadable(*trainer, training.checkpoint.text, where);
 }
 
 void RequireIndices(const FamilyResults& results,

@@ -174,11 +174,14 @@ bool Resume(Run& run, const RunChoices& choices) {
 
 }  // namespace
 
-LoadedProblem LoadProblem(const RunPlan& plan, bool strict) {
-  const auto costs = plan.costs.empty() ? nullptr : LoadCosts(plan.costs);
-  const auto graph = LoadGraph(plan.graph, strict);
-  const auto cluster = LoadCluster(plan.cluster);
-  if (strict) CheckDeviceKinds(*graph, cluster.get(), plan.graph.string(), strict);
+LoadedProblem ProblemLoader::Load(const RunPlan& plan) {
+  auto& costs = costs_[plan.costs];
+  auto& graph = graphs_[plan.graph];
+  auto& cluster = clusters_[plan.cluster];
+  if (costs == nullptr && !plan.costs.empty()) costs = LoadCosts(plan.costs);
+  if (graph == nullptr) graph = LoadGraph(plan.graph, strict_);
+  if (cluster == nullptr) cluster = LoadCluster(plan.cluster);
+  if (strict_) CheckDeviceKinds(*graph, cluster.get(), plan.graph.string(), strict_);
   return MakeProblem(graph,
                      cluster,
                      plan.passes,
@@ -187,6 +190,10 @@ LoadedProblem LoadProblem(const RunPlan& plan, bool strict) {
                      plan.graph.string() + (costs ? " with costs " + plan.costs.string() : ""),
                      costs.get(),
                      plan.simulator.semantics);
+}
+
+LoadedProblem LoadProblem(const RunPlan& plan, bool strict) {
+  return ProblemLoader(strict).Load(plan);
 }
 
 Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "experiments/run/run_report.h"
@@ -27,9 +29,22 @@ struct RunChoices {
   std::function<void()> ends = {};      ///< called after the last, while `output` is still locked
 };
 
-/// Loads the problem of a plan.
-/// @param strict  refuses a graph that causes warnings
-/// @throws InputError as the readers of the files do
+/// Loads the problems of plans, each file once.
+class ProblemLoader {
+ public:
+  /// @param strict  refuses a graph that causes warnings
+  explicit ProblemLoader(bool strict = false) : strict_(strict) {}
+  /// @throws InputError as the readers of the files do
+  LoadedProblem Load(const RunPlan& plan);
+
+ private:
+  bool strict_;
+  std::map<std::filesystem::path, std::shared_ptr<const Graph>> graphs_;
+  std::map<std::filesystem::path, std::shared_ptr<const Cluster>> clusters_;
+  std::map<std::filesystem::path, std::shared_ptr<const CostTable>> costs_;
+};
+
+/// Loads the problem of one plan, as above.
 LoadedProblem LoadProblem(const RunPlan& plan, bool strict = false);
 
 /// Prepares the searches and checks that every agent can be made for the problem.

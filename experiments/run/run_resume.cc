@@ -79,19 +79,6 @@ SearchResult ReadSearch(const ResultsReader& reader,
   return result;
 }
 
-// Checks that the agent can load the checkpoint, before anything is written.
-void RequireLoadable(const AgentSpec& spec,
-                     const LoadedProblem& problem,
-                     const SearchResult& result,
-                     const std::string& where) {
-  std::istringstream saved(result.checkpoint);
-  try {
-    spec.entry->make({problem.searched, result.seed}, spec.settings)->Load(saved);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}/checkpoint: {}", where, error.what()));
-  }
-}
-
 }  // namespace
 
 void RequireSameSettings(const std::string& before,
@@ -108,6 +95,15 @@ void RequireSameSettings(const std::string& before,
                   name,
                   what,
                   difference));
+}
+
+void RequireLoadable(Stateful& made, const std::string& checkpoint, const std::string& where) {
+  std::istringstream saved(checkpoint);
+  try {
+    made.Load(saved);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}/checkpoint: {}", where, error.what()));
+  }
 }
 
 EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
@@ -133,7 +129,10 @@ EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
                           name);
       SearchResult result = ReadSearch(reader, label, problem);
       if (result.status == SearchStatus::kFailed) continue;
-      if (!result.checkpoint.empty()) RequireLoadable(spec, problem, result, where);
+      if (!result.checkpoint.empty()) {  // before anything is written
+        const auto agent = spec.entry->make({problem.searched, result.seed}, spec.settings);
+        RequireLoadable(*agent, result.checkpoint, where);
+      }
       searches[label] = std::move(result);
     }
   }

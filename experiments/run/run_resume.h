@@ -9,6 +9,7 @@
 #include "experiments/problem/load.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/search_run.h"
+#include "framework/search/stateful.h"
 
 namespace emplace {
 
@@ -22,6 +23,11 @@ void RequireSameSettings(const std::string& before,
                          const std::string& now,
                          const std::string& what,
                          const std::string& name);
+
+/// Checks that an agent or trainer can load a checkpoint.
+/// @param where  file and group of the checkpoint, for messages
+/// @throws InputError if it cannot
+void RequireLoadable(Stateful& made, const std::string& checkpoint, const std::string& where);
 
 /// Searches by label (SearchLabel()). Searches that ended (finished, or budget used up) are
 /// complete; stopped searches have a checkpoint. Searches that failed or were stopped within a step

@@ -1,18 +1,67 @@
 #include "experiments/sweep/run_store.h"
 
+#include <limits>
 #include <optional>
+#include <set>
+#include <string>
+#include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "experiments/console/output.h"
+#include "experiments/sweep/run_board.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "framework/results/results_file.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
+namespace {
 
-RunStore::RunStore(const std::vector<fs::path>& paths)
-    : results_(ReadResultRuns(paths)), lock_(paths) {
+bool IsSweep(const SweepFolder& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder.frozen(), ignored) &&
+         ReadFile(folder.frozen()).find(kSweepFormat) != std::string::npos;
+}
+
+// Returns DIR for the results DIR/runs/0003.h5 of a sweep's run, and for DIR itself.
+std::optional<fs::path> SweepOf(const fs::path& results) {
+  if (fs::is_directory(results)) return results;
+  const fs::path runs = results.parent_path();
+  if (runs.filename() != "runs" || !IsSweep(SweepFolder(runs.parent_path(), 1))) {
+    return std::nullopt;
+  }
+  return runs.parent_path();
+}
+
+// Workers of a batch system may outlive the process that holds the lock.
+void RequireNoWorkers(const SweepFolder& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder.board(), ignored)) return;
+  if (RunBoard(folder.board(), std::numeric_limits<int>::max()).NumClaimed() == 0) return;
+  throw InputError(folder.path().string() +
+                   ": workers of a sweep that was killed still write in it; wait for their end");
+}
+
+}  // namespace
+
+RunStore::RunStore(const std::vector<fs::path>& paths) {
+  ReadResultRuns(paths);      // refuses other files before it makes a lock
+  std::set<fs::path> locked;  // a second lock would wait for the first
+  for (const fs::path& named : paths) {
+    std::error_code error;
+    fs::path path = fs::canonical(named, error);
+    if (error) path = named;
+    const std::optional<fs::path> sweep = SweepOf(path);
+    if (!locked.insert(sweep.value_or(path)).second) continue;
+    if (sweep) {
+      const SweepFolder folder(fs::is_directory(path) ? named : *sweep, 1);
+      folders_.emplace_back(folder);
+      RequireNoWorkers(folder);
+    } else {
+      files_.emplace_back(named, PrintWarning);
+    }
+  }
   results_ = ReadResultRuns(paths);
 }
 

@@ -4,19 +4,27 @@
 
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <vector>
 
 #include "experiments/run/run_reader.h"
-#include "experiments/sweep/results_lock.h"
+#include "experiments/sweep/sweep_folder.h"
 #include "experiments/table/table_runs.h"
+#include "framework/base/file_lock.h"
 
 namespace emplace {
 
-/// The runs in results files and sweeps, which no other program writes meanwhile.
+/// The runs in results files and sweeps. No other program writes to them while this object lives,
+/// because each would overwrite the additions of the other.
+///
+/// A results file has its own lock (file_lock.h), except for the runs of a sweep. Workers take no
+/// lock on those files: the lock of the folder protects them all.
 class RunStore {
  public:
-  /// @param paths  folders of sweeps and results files; locked as long as this object lives
-  /// @throws InputError as ReadResultRuns() and ResultsLock do
+  /// @param paths  results files and folders of sweeps; may be named more than once
+  /// @throws InputError as ReadResultRuns() does; if one is being written, naming the writer; if
+  ///   workers of a killed sweep still write; or as FileLock and FolderLock do
+  /// @throws RunError as FileLock and FolderLock do
   explicit RunStore(const std::vector<std::filesystem::path>& paths);
 
   /// Returns the runs by their problem (RunsByProblem()). They point into this object.
@@ -31,8 +39,9 @@ class RunStore {
   void Extend(const ProblemRuns& problem, const std::function<void(ResultsFile&)>& write) const;
 
  private:
-  ResultRuns results_;  // read before the lock, so that other files are refused, and again after it
-  ResultsLock lock_;
+  ResultRuns results_;
+  std::list<FolderLock> folders_;
+  std::list<FileLock> files_;
 };
 
 }  // namespace emplace

@@ -2,7 +2,7 @@
 
 // The folder of a sweep (framework/results/FORMAT.md lists all keys):
 //
-//   lock          held while a sweep runs in it or a program extends its results (results_lock.h);
+//   lock          held while a sweep runs in it or a program extends its results (run_store.h);
 //                 names the process and host that hold it, or that were killed while they held it
 //   sweep.yaml    the expanded sweep, frozen before the first run: format "emplace-sweep", version,
 //                 name, problems, configs (whole run configs), agents (all their settings), runs

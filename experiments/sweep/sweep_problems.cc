@@ -5,18 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "experiments/run/run_execution.h"
+
 namespace emplace {
 namespace {
-
-// Returns the contents of the file `path`; reads it at the first request.
-template <class T, class Load>
-const std::shared_ptr<const T>& LoadOnce(std::map<std::string, std::shared_ptr<const T>>& loaded,
-                                         const std::filesystem::path& path,
-                                         const Load& load) {
-  std::shared_ptr<const T>& value = loaded[path.string()];
-  if (value == nullptr) value = load(path);
-  return value;
-}
 
 // Run configs with the same key have the same problem.
 std::string ProblemKey(const RunPlan& plan) {
@@ -33,9 +25,7 @@ std::string ProblemKey(const RunPlan& plan) {
 }  // namespace
 
 SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict) {
-  std::map<std::string, std::shared_ptr<const Graph>> graphs;
-  std::map<std::string, std::shared_ptr<const Cluster>> clusters;
-  std::map<std::string, std::shared_ptr<const CostTable>> tables;
+  ProblemLoader loader(strict);
   std::map<std::string, int> index_of_key;
   SweepProblems loaded;
   for (const RunPlan& config : plan.configs) {
@@ -43,22 +33,8 @@ SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict) {
         index_of_key.emplace(ProblemKey(config), static_cast<int>(loaded.problems.size()));
     loaded.of_config.push_back(entry->second);
     if (!is_new) continue;
-    const CostTable* costs =
-        config.costs.empty() ? nullptr : LoadOnce(tables, config.costs, &LoadCosts).get();
-    const auto& graph =
-        LoadOnce(graphs, config.graph, [&](const auto& path) { return LoadGraph(path, strict); });
-    const auto& cluster = LoadOnce(clusters, config.cluster, &LoadCluster);
-    if (strict) CheckDeviceKinds(*graph, cluster.get(), config.graph.string(), strict);
     SweepProblem& problem = loaded.problems.emplace_back();
-    problem.problem =
-        MakeProblem(graph,
-                    cluster,
-                    config.passes,
-                    config.objective,
-                    config.config.contracted,
-                    config.graph.string() + (costs ? " with costs " + config.costs.string() : ""),
-                    costs,
-                    config.simulator.semantics);
+    problem.problem = loader.Load(config);
     problem.bounds = BoundProblem(problem.problem);
   }
 

@@ -1,4 +1,4 @@
-// What the commands that add to results refuse, before they change a file.
+// What the commands that add to results refuse, and who else may add to them meanwhile.
 
 #include "experiments/sweep/run_store.h"
 
@@ -8,10 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include "experiments/sweep/run_board.h"
+#include "framework/base/error.h"
 #include "framework/results/results_file.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
+#include "tests/experiments/sweep/sweep_files.h"
 #include "tests/support/text.h"
 
 using namespace emplace;
@@ -80,6 +83,62 @@ TEST_CASE("certify and stress refuse a run that they cannot extend, and the file
   for (const char* command : {"certify", "stress"}) {
     CheckRefused(run.Run({command, "r.h5"}), 2, fragments);
     CHECK(ReadText(run.file) == before);
+  }
+}
+
+// Why a store is refused; "" if it is not.
+std::string Refusal(const std::vector<fs::path>& results) {
+  try {
+    const RunStore store(results);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE("a results file is locked once, by whichever name, and is free again afterwards") {
+  const StoredRun run;
+  const fs::path link = run.folder / "link.h5", other = run.folder / "other.h5";
+  fs::create_symlink("r.h5", link);
+  fs::copy_file(run.file, other);
+  {
+    const RunStore store({run.file, link, run.file});
+    CHECK(Contains(Refusal({link}), "link.h5: is being written by process "));
+    CHECK(Refusal({other}) == "");
+  }
+  CHECK(Refusal({run.file}) == "");
+}
+
+TEST_CASE("the runs of a sweep are guarded by the lock of its folder") {
+  const SweepFiles files(5);
+  REQUIRE(files.Run({"-o", "out", "--quiet"}).exit_code == 0);
+  const fs::path sweep = files.folder / "out", first = sweep / "runs/0000.h5",
+                 second = sweep / "runs/0001.h5";
+  SUBCASE("a folder \"runs\" that is no sweep's is a folder like any other") {
+    WriteText(sweep / "sweep.yaml", "format: something\n");
+    const RunStore store({first});
+    CHECK(Refusal({second}) == "");
+    CHECK(Contains(Refusal({first}), "0000.h5: is being written by process "));
+  }
+  SUBCASE("a sweep") {
+    const SweepFolder folder(sweep, SweepFiles::kRuns);
+    {
+      const RunStore store({first, sweep, second});
+      for (const fs::path& one : {first, second, sweep}) {
+        CHECK(Contains(Refusal({one}), "out: another emplace is running in it (process "));
+      }
+      CHECK_THROWS_AS(FolderLock{folder}, InputError);
+    }
+    {
+      const FolderLock running(folder);
+      CHECK(Contains(Refusal({first}), "out: another emplace is running in it (process "));
+    }
+    CHECK(Refusal({first}) == "");
+    // A worker of a batch system has a run claimed, and nobody the folder.
+    RunBoard board(folder.board(), SweepFiles::kRuns);
+    const auto claim = board.Claim(1);
+    REQUIRE(claim);
+    CHECK(Contains(Refusal({first}), "out: workers of a sweep that was killed still write in it"));
   }
 }
 
