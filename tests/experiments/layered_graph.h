@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
+#include "experiments/problem/load.h"
 #include "framework/base/random.h"
 #include "tests/experiments/program_files.h"
 
@@ -25,6 +27,16 @@ inline std::string LayeredJson(int num_ops) {
            ", \"c\": " + std::to_string(4 * cost) + "}}";
   }
   return GraphJson(tensors, ops);
+}
+
+/// This graph on the cluster of ClusterYaml(), op by op.
+inline std::shared_ptr<const Problem> LayeredProblem(int num_ops,
+                                                     Objective objective = Objective::kStepTime) {
+  const TempDir folder;
+  WriteText(folder / "g.json", LayeredJson(num_ops));
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto graph = LoadGraph(folder / "g.json");
+  return MakeProblem(graph, LoadCluster(folder / "c.yaml"), {}, objective, false, "test").searched;
 }
 
 }  // namespace emplace::testing

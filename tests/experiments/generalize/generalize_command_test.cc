@@ -20,11 +20,7 @@ template <class T>
 std::vector<T> Column(const ResultsReader& reader,
                       const std::string& table,
                       const std::string& name) {
-  for (const TableColumn& column : reader.Table(table)) {
-    if (column.name == name) return std::get<std::vector<T>>(column.values);
-  }
-  FAIL("no column ", name);
-  return {};
+  return ColumnOf<T>(reader.Table(table), name, table);
 }
 
 bool Holds(const std::string& text, const std::string& part) {

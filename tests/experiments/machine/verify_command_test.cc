@@ -27,22 +27,6 @@ struct Searched : MeasuredMachine {
   }
 };
 
-std::vector<std::int64_t> IntColumn(const std::vector<TableColumn>& table, const char* name) {
-  for (const TableColumn& column : table) {
-    if (column.name == name) return std::get<0>(column.values);
-  }
-  FAIL("no column ", name);
-  return {};
-}
-
-std::vector<double> VerifiedColumn(const std::vector<TableColumn>& table, const char* name) {
-  for (const TableColumn& column : table) {
-    if (column.name == name) return std::get<1>(column.values);
-  }
-  FAIL("no column ", name);
-  return {};
-}
-
 TEST_CASE("the best placements of a run are executed and compared") {
   const Searched machine;
   const ResultsReader before(machine.folder / "r.h5");
@@ -90,17 +74,19 @@ TEST_CASE("the best placements of a run are executed and compared") {
   double error = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     CAPTURE(labels[i]);
-    const double measured = VerifiedColumn(steps, "measured_ns")[i];
-    const auto simulated = static_cast<double>(IntColumn(steps, "simulated_ns")[i]);
+    const double measured = ColumnOf<double>(steps, "measured_ns", "steps")[i];
+    const auto simulated =
+        static_cast<double>(ColumnOf<std::int64_t>(steps, "simulated_ns", "steps")[i]);
     REQUIRE(step_times[i].size() == 3);
     std::vector<std::int64_t> sorted = step_times[i];
     std::sort(sorted.begin(), sorted.end());
     CHECK(measured == static_cast<double>(sorted[1]));
-    CHECK(VerifiedColumn(steps, "low_ns")[i] <= measured);
-    CHECK(measured <= VerifiedColumn(steps, "high_ns")[i]);
+    CHECK(ColumnOf<double>(steps, "low_ns", "steps")[i] <= measured);
+    CHECK(measured <= ColumnOf<double>(steps, "high_ns", "steps")[i]);
     error += std::abs(simulated - measured) / measured / static_cast<double>(labels.size());
     // The run searched in stream semantics with the same costs.
-    CHECK(IntColumn(steps, "simulated_ns")[i] == IntColumn(steps, "searched_ns")[i]);
+    CHECK(ColumnOf<std::int64_t>(steps, "simulated_ns", "steps")[i] ==
+          ColumnOf<std::int64_t>(steps, "searched_ns", "steps")[i]);
     const std::string first = labels[i].substr(0, labels[i].find(','));
     CHECK(placements[i] == before.Ints("/agents/" + first + "/best/placement"));
     CHECK(reader.IntMatrix("/verification/busy_simulated_ns")[i] ==
@@ -127,7 +113,8 @@ TEST_CASE("placements are executed and simulated in the issue order of the run")
   CHECK(reader.Text("/problem", "priority") == "upward_rank");
   CHECK(reader.Ints("/problem/issue_order").size() == reader.Strings("/problem/op_names").size());
   const std::vector<TableColumn> steps = reader.Table("/verification/steps");
-  CHECK(IntColumn(steps, "simulated_ns") == IntColumn(steps, "searched_ns"));
+  CHECK(ColumnOf<std::int64_t>(steps, "simulated_ns", "steps") ==
+        ColumnOf<std::int64_t>(steps, "searched_ns", "steps"));
   CHECK(reader.IntMatrix("/verification/peak_simulated_bytes") ==
         reader.IntMatrix("/verification/peak_executor_bytes"));
 }

@@ -49,25 +49,11 @@ struct ResumeFiles {
   }
 };
 
-std::shared_ptr<const Problem> SmallProblem(const TempDir& folder,
-                                            Objective objective = Objective::kStepTime) {
-  WriteText(folder / "g.json", LayeredJson(20));
-  WriteText(folder / "c.yaml", ClusterYaml());
-  return MakeProblem(LoadGraph(folder / "g.json"),
-                     LoadCluster(folder / "c.yaml"),
-                     {},
-                     objective,
-                     false,
-                     "test")
-      .searched;
-}
-
 TEST_CASE("a search stopped after any step and resumed equals the uninterrupted one") {
-  const TempDir folder;
   for (const AgentEntry& entry : AllAgents().entries()) {
     if (!entry.uses_seed) continue;
     CAPTURE(entry.name);
-    const auto problem = SmallProblem(folder, entry.objective.value_or(Objective::kStepTime));
+    const auto problem = LayeredProblem(20, entry.objective.value_or(Objective::kStepTime));
     // The last batch does not fit in. Those of one objective do much between two evaluations.
     const Budget budget{.evaluations = entry.objective.has_value() ? 13 : 203};
     const AgentSpec spec{entry.name, &entry, ConfigNode::FromString("{}", "test")};
@@ -111,10 +97,9 @@ TEST_CASE("a search stopped after any step and resumed equals the uninterrupted 
 }
 
 TEST_CASE("steps and seconds of both parts count towards the budget") {
-  const TempDir folder;
   const AgentEntry& entry = AllAgents().Find("hill_climb", "test");
   const AgentSpec spec{entry.name, &entry, ConfigNode::FromString("{}", "test")};
-  const auto problem = SmallProblem(folder);
+  const auto problem = LayeredProblem(20);
   std::ostringstream saved;
   entry.make({problem, 0}, spec.settings)->Save(saved);
   SearchResult part;
@@ -233,22 +218,9 @@ TEST_CASE("another run than that of the file is refused, and the file stays") {
              "hierarchical "
              "there, heft, random now)"});
   }
-  SUBCASE("graph") {
+  SUBCASE("graph") {  // run_problem_test.cc has the other parts of a problem
     WriteText(files.folder / "g.json", LayeredJson(61));
-    refused({}, {"version of graph \"small\""});
-  }
-  SUBCASE("costs") {
-    std::string graph = LayeredJson(60);
-    const size_t at = graph.find("\"g\": ");
-    graph.insert(at + 5, "9");
-    WriteText(files.folder / "g.json", graph);
-    refused({}, {"version of the costs; restore it"});
-  }
-  SUBCASE("cluster") {
-    std::string cluster = ClusterYaml();
-    for (size_t at = 0; (at = cluster.find("gpu:1")) != std::string::npos;) cluster[at + 4] = '7';
-    WriteText(files.folder / "c.yaml", cluster);
-    refused({}, {"version of cluster \"inline\""});
+    refused({}, {"version of graph \"small\"", "; restore it, or name another file"});
   }
 }
 

@@ -8,11 +8,9 @@
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
-#include "experiments/problem/load.h"
 #include "framework/search/state.h"
 #include "simulator/gpu/gpu_simulator.h"
 #include "tests/experiments/layered_graph.h"
-#include "tests/experiments/program_files.h"
 #include "tests/support/problems.h"
 
 using namespace emplace;
@@ -21,16 +19,7 @@ using namespace emplace::testing;
 namespace {
 
 TEST_CASE("a search on a GPU finds what it finds without, or says why there is none") {
-  const TempDir folder;
-  WriteText(folder / "g.json", LayeredJson(20));
-  WriteText(folder / "c.yaml", ClusterYaml());
-  const auto problem = MakeProblem(LoadGraph(folder / "g.json"),
-                                   LoadCluster(folder / "c.yaml"),
-                                   {},
-                                   Objective::kStepTime,
-                                   false,
-                                   "test")
-                           .searched;
+  const auto problem = LayeredProblem(20);
   AgentSpec spec;
   spec.label = "random";
   spec.entry = &AllAgents().Find("random", "test");
@@ -67,22 +56,18 @@ class Prover final : public Agent {
   Nanos bound_ = 0;
 };
 
-TEST_CASE("what an agent proves is part of the result, and survives a checkpoint") {
-  const TempDir folder;
-  WriteText(folder / "g.json", LayeredJson(5));
-  WriteText(folder / "c.yaml", ClusterYaml());
-  const auto problem = MakeProblem(LoadGraph(folder / "g.json"),
-                                   LoadCluster(folder / "c.yaml"),
-                                   {},
-                                   Objective::kStepTime,
-                                   false,
-                                   "test")
-                           .searched;
+AgentEntry ProverEntry() {
   AgentEntry entry;
   entry.name = "prover";
   entry.make = [](const AgentContext& context, const ConfigNode&) {
     return std::make_unique<Prover>(context);
   };
+  return entry;
+}
+
+TEST_CASE("what an agent proves is part of the result, and survives a checkpoint") {
+  const auto problem = LayeredProblem(5);
+  const AgentEntry entry = ProverEntry();
   const AgentSpec spec{.label = "mine", .entry = &entry, .settings = {}};
   const SearchResult whole = RunSearch(problem, {}, spec, 0, {.steps = 3});
   CHECK(whole.error == "");
@@ -98,21 +83,8 @@ TEST_CASE("what an agent proves is part of the result, and survives a checkpoint
 }
 
 TEST_CASE("who watches a search sees every step and can end it") {
-  const TempDir folder;
-  WriteText(folder / "g.json", LayeredJson(5));
-  WriteText(folder / "c.yaml", ClusterYaml());
-  const auto problem = MakeProblem(LoadGraph(folder / "g.json"),
-                                   LoadCluster(folder / "c.yaml"),
-                                   {},
-                                   Objective::kStepTime,
-                                   false,
-                                   "test")
-                           .searched;
-  AgentEntry entry;
-  entry.name = "prover";
-  entry.make = [](const AgentContext& context, const ConfigNode&) {
-    return std::make_unique<Prover>(context);
-  };
+  const auto problem = LayeredProblem(5);
+  const AgentEntry entry = ProverEntry();
   const AgentSpec spec{.label = "mine", .entry = &entry, .settings = {}};
   std::vector<std::int64_t> evaluations;
   std::vector<Nanos> bounds;
