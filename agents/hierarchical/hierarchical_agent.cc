@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "agents/hierarchical/fit_groups.h"
-#include "agents/hierarchical/logits_noise.h"
 #include "agents/shared/devices.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"

@@ -23,7 +23,7 @@
 // There are never more groups than units. PlaceUnits() moves a unit that may not run on its group's
 // device.
 //
-// In the first `noise_updates` updates both networks draw from noisy logits (logits_noise.h). Each
+// In the first `noise_updates` updates both networks draw from noisy logits (placer.h). Each
 // grouping and each step of the placer has its own noise. The log-probabilities are those of the
 // noisy distributions, so the gradient remains that of the drawn decisions. The reference code has
 // noise 0.5 until update 750, the paper has noise for 500 updates.

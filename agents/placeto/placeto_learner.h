@@ -45,7 +45,7 @@
 // average, b += 0.5 clamp((m' - m) / m, -1, 1). The learned policy decides which groups move.
 //
 // `stays` n > 0 (not in the paper): of the steps of an episode that move nothing, the update learns
-// from n (learnt_steps.h).
+// from n (episode.h).
 //
 // Each graph has a copy of the parameters. Gradients are summed in the order of the graphs, so the
 // number of threads does not change a result.
@@ -57,7 +57,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/placeto/learnt_steps.h"
+#include "agents/placeto/episode.h"
 #include "agents/placeto/placeto_config.h"
 #include "agents/shared/policy_gradient/best_placement.h"
 #include "agents/shared/policy_gradient/learner_core.h"

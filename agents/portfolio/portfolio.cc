@@ -11,7 +11,7 @@
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/multilevel/multilevel.h"
 #include "agents/period_multilevel/period_multilevel.h"
-#include "agents/shared/improvement/turn.h"
+#include "agents/shared/improvement/islands.h"
 #include "agents/tabu/tabu.h"
 
 namespace emplace {

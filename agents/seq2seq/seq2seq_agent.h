@@ -27,7 +27,6 @@
 
 #include <optional>
 
-#include "agents/seq2seq/seq2seq_config.h"
 #include "agents/seq2seq/seq2seq_policy.h"
 #include "agents/seq2seq/seq2seq_trainer.h"
 #include "agents/shared/policy_file.h"

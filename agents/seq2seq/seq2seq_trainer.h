@@ -22,15 +22,27 @@
 
 #include <deque>
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "agents/seq2seq/seq2seq_config.h"
+#include "agents/seq2seq/seq2seq_network.h"
 #include "agents/shared/policy_gradient/learner_core.h"
+#include "agents/shared/policy_gradient/policy_gradient_config.h"
 #include "agents/shared/policy_gradient/problem_update.h"
 #include "framework/base/random.h"
 #include "framework/search/policy_trainer.h"
 
 namespace emplace {
+
+/// Settings of the agent seq2seq and of its trainer.
+struct Seq2SeqConfig {
+  Seq2SeqNetworkConfig network;
+  PolicyGradientConfig learning;
+  std::string policy;  ///< file of Seq2SeqTrainer::SavePolicy to start from; "": random weights
+  int updates = -1;    ///< updates before the final greedy placement; -1: no end but the budget's
+  Seq2SeqConfig();
+  void Visit(FieldVisitor& v);
+};
 
 /// A row of Seq2SeqTrainer::updates().
 struct Seq2SeqTrainerRow {

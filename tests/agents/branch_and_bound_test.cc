@@ -1,8 +1,6 @@
 #include "agents/branch_and_bound/branch_and_bound.h"
 
 #include <algorithm>
-#include <bit>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "agents/branch_and_bound/partial_load.h"
+#include "framework/base/error.h"
 #include "framework/cluster/symmetry.h"
-#include "framework/config/setting_error.h"
 #include "framework/cost/costs.h"
 #include "framework/search/meter.h"
 #include "tests/simulator/simulate.h"
@@ -25,27 +23,12 @@ using namespace emplace::testing;
 
 using Devices = std::vector<DeviceIndex>;
 
-// Calls visit(devices) for every placement.
-template <class Visit>
-void ForEveryPlacement(const Problem& problem, const Visit& visit) {
-  Devices devices(problem.num_groups());
-  const auto extend = [&](const auto& self, int group) -> void {
-    if (group == problem.num_groups()) return visit(devices);
-    for (int d = 0; d < problem.num_devices(); ++d) {
-      if (!problem.allowed(group, d)) continue;
-      devices[group] = static_cast<DeviceIndex>(d);
-      self(self, group + 1);
-    }
-  };
-  extend(extend, 0);
-}
-
 Score BestOfEvery(Evaluator& evaluator) {
   const auto n = static_cast<std::size_t>(evaluator.problem().num_groups());
   Devices rows;
-  ForEveryPlacement(evaluator.problem(), [&](const Devices& devices) {
-    rows.insert(rows.end(), devices.begin(), devices.end());
-  });
+  for (const Placement& placement : AllPlacements(evaluator.problem())) {
+    rows.insert(rows.end(), placement.device.begin(), placement.device.end());
+  }
   const std::size_t count = rows.size() / n;
   std::vector<Nanos> step_time(count);
   std::vector<std::int64_t> deficit(count);
@@ -87,7 +70,7 @@ std::int64_t CheckProof(std::shared_ptr<const Problem> problem,
 }
 
 // At most about 4,000 placements, most groups with more than one op.
-std::shared_ptr<const Problem> SmallProblem(Rng& rng, Objective objective) {
+std::shared_ptr<const Problem> FewPlacements(Rng& rng, Objective objective) {
   RandomProblemOptions options;
   options.num_devices = 2 + UniformInt(rng, 3);
   options.num_ops = 3 + UniformInt(rng, 16);
@@ -110,7 +93,7 @@ TEST_CASE("the best of all placements is found and proved, in every semantics") 
     int infeasible = 0;
     for (int i = 0; i < 700 * EMPLACE_TEST_SCALE; ++i) {
       CAPTURE(i);
-      const auto problem = SmallProblem(rng, Objective::kStepTime);
+      const auto problem = FewPlacements(rng, Objective::kStepTime);
       const auto simulator = MakeSimulator(problem, options);
       const Score best = BestOfEvery(*simulator);
       infeasible += best.deficit > 0;
@@ -138,7 +121,7 @@ TEST_CASE("the least period is found and proved") {
   Rng rng(18);
   for (int i = 0; i < 500 * EMPLACE_TEST_SCALE; ++i) {
     CAPTURE(i);
-    const auto problem = SmallProblem(rng, Objective::kPeriod);
+    const auto problem = FewPlacements(rng, Objective::kPeriod);
     const auto simulator = MakeSimulator(problem, {});
     CheckProof(problem, *simulator, SmallSteps(rng), BestOfEvery(*simulator));
   }
@@ -223,12 +206,7 @@ std::shared_ptr<const Problem> SymmetricProblem(Rng& rng, Objective objective) {
     label.push_back(UniformInt(rng, n == 2 ? 9 : n == 3 ? 7 : 6));
   }
   const auto problem = b.Build(Grouping(label), ProblemChecks::kPlacementOnly);
-  return std::make_shared<Problem>(std::make_shared<Graph>(problem->graph()),
-                                   problem->grouping(),
-                                   std::make_shared<Cluster>(problem->cluster()),
-                                   problem->costs(),
-                                   objective,
-                                   ProblemChecks::kPlacementOnly);
+  return WithObjective(*problem, objective);
 }
 
 TEST_CASE("symmetric devices: the best of all placements, with fewer of them evaluated") {
@@ -241,7 +219,7 @@ TEST_CASE("symmetric devices: the best of all placements, with fewer of them eva
         const auto problem = SymmetricProblem(rng, objective);
         const auto simulator = MakeSimulator(problem, options);
         evaluated += CheckProof(problem, *simulator, SmallSteps(rng), BestOfEvery(*simulator));
-        ForEveryPlacement(*problem, [&](const Devices&) { ++placements; });
+        placements += std::ssize(AllPlacements(*problem));
       }
       CHECK(evaluated < placements / 4);
     }
@@ -297,13 +275,8 @@ TEST_CASE("partial load: what is fixed, with the transfers between, and the work
   b.Op("x", {5}, {a}, 20);
   b.Op("y", {7}, {a});
   b.Op("z", {8}, {a});
-  const auto built = b.Build();
-  const Problem problem(std::make_shared<Graph>(built->graph()),
-                        built->grouping(),
-                        std::make_shared<Cluster>(built->cluster()),
-                        built->costs(),
-                        Objective::kPeriod);
-  PartialLoad load(problem);
+  const auto problem = WithObjective(*b.Build(), Objective::kPeriod);
+  PartialLoad load(*problem);
   const auto of = [&](std::vector<std::uint64_t> masks) { return load(masks); };
   CHECK(of({7, 7, 7, 7}) == 10);  // 30 / 3
   CHECK(of({1, 7, 7, 7}) == 10);
@@ -316,7 +289,7 @@ TEST_CASE("partial load: what is fixed, with the transfers between, and the work
 TEST_CASE("no period within the masks is shorter than the partial load") {
   Rng rng(21);
   for (int i = 0; i < 1000 * EMPLACE_TEST_SCALE; ++i) {
-    const auto problem = SmallProblem(rng, Objective::kPeriod);
+    const auto problem = FewPlacements(rng, Objective::kPeriod);
     const Placement placement = RandomPlacement(rng, *problem);
     const Nanos period = MakeSimulator(problem, {})->Evaluate(placement).step_time;
     std::vector<std::uint64_t> masks;
@@ -444,17 +417,6 @@ TEST_CASE(
   CHECK(metered.best()->outcome.deficit() == 14);
   CHECK(metered.best()->outcome.step_time == 10);
   CHECK(agent.bound() == PartialBound(*problem)(std::vector<std::uint64_t>{3, 3, 3, 3}));
-}
-
-TEST_CASE("an unknown start is refused") {
-  Rng rng(25);
-  const auto problem = LayeredProblem(rng, 1);
-  const auto refusal = [&](const auto& change) {
-    BranchAndBoundConfig config;
-    change(config);
-    return MessageOf<SettingError>([&] { BranchAndBoundAgent({problem, 1}, config); });
-  };
-  CHECK(refusal([](auto& c) { c.start = {"hefd"}; }).find("start: unknown start \"hefd\"") == 0);
 }
 
 }  // namespace

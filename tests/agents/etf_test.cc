@@ -7,6 +7,7 @@
 
 #include "agents/shared/list_schedule.h"
 #include "simulator/simulator.h"
+#include "tests/agents/list_schedules.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
 
@@ -96,22 +97,7 @@ TEST_CASE("schedules respect devices and messages, on random problems with littl
     CAPTURE(trial);
     const auto problem =
         MixedProblem(rng, 5 + UniformInt(rng, 60), 3, trial % 2 ? 200 : kUnlimitedMemory);
-    const EtfSchedule etf = ComputeEtf(*problem, 0b1110, trial % 4 >= 2);
-    const Graph& graph = problem->graph();
-    const auto device = ExpandPlacement(etf.placement, problem->grouping());
-    for (int v = 0; v < graph.num_ops(); ++v) {
-      if (etf.start[v] < 0) continue;
-      CHECK(etf.finish[v] - etf.start[v] == problem->costs().at(v, device[v]));
-      for (int u : graph.predecessors(v)) {
-        if (etf.finish[u] >= 0)
-          CHECK(etf.start[v] >= etf.finish[u] + (device[u] == device[v] ? 0 : 3));
-      }
-      for (int u = 0; u < v; ++u) {
-        if (etf.start[u] < 0 || device[u] != device[v]) continue;
-        const bool empty = etf.start[u] == etf.finish[u] || etf.start[v] == etf.finish[v];
-        CHECK((empty || etf.finish[u] <= etf.start[v] || etf.finish[v] <= etf.start[u]));
-      }
-    }
+    CheckSchedule(*problem, ComputeEtf(*problem, 0b1110, trial % 4 >= 2));
   }
 }
 
@@ -156,15 +142,6 @@ TEST_CASE("the queues find what a look at all pairs finds, on random problems") 
     // Where there is room for everything, memory makes no difference.
     CHECK(ComputeEtf(*problem, 0b1110, true).placement.device == plain);
   }
-}
-
-TEST_CASE("an interrupt ends ETF") {
-  static int asked = 0;
-  asked = 0;
-  const Interrupt second([] { return ++asked == 2; });
-  const auto problem = FourOps(1000, 1000);
-  CHECK_THROWS_AS(ComputeEtf(*problem, kBoth, false, true, second), Interrupted);
-  CHECK(asked == 2);
 }
 
 }  // namespace

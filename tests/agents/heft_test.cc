@@ -1,11 +1,10 @@
 #include "agents/heft/heft.h"
 
-#include <array>
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "simulator/simulator.h"
+#include "tests/agents/list_schedules.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
 
@@ -16,51 +15,34 @@ using namespace emplace::testing;
 
 constexpr std::uint64_t kAll = 0b111;
 
-struct Edge {
-  int from, to;
-  std::int64_t bytes;
-};
-
 // Figure 2 and table 1 of the paper: ten tasks, three processors, communication in the unit of
 // time.
 std::shared_ptr<const Problem> PublishedExample() {
-  ProblemBuilder builder;
-  for (int d = 0; d < 3; ++d) builder.Device(fmt::format("p{}", d + 1));
-  builder.AllToAll(0, kGigabytePerSecond);
-  const std::array<std::array<Nanos, 3>, 10> costs{{{14, 16, 9},
-                                                    {13, 19, 18},
-                                                    {11, 13, 19},
-                                                    {13, 8, 17},
-                                                    {12, 13, 10},
-                                                    {13, 16, 9},
-                                                    {7, 15, 11},
-                                                    {5, 11, 14},
-                                                    {18, 12, 20},
-                                                    {21, 7, 16}}};
-  for (int v = 0; v < 10; ++v) {
-    builder.Op(fmt::format("t{}", v + 1), {costs[v].begin(), costs[v].end()});
-  }
-  const std::vector<Edge> edges{{1, 2, 18},
-                                {1, 3, 12},
-                                {1, 4, 9},
-                                {1, 5, 11},
-                                {1, 6, 14},
-                                {2, 8, 19},
-                                {2, 9, 16},
-                                {3, 7, 23},
-                                {4, 8, 27},
-                                {4, 9, 23},
-                                {5, 9, 13},
-                                {6, 8, 15},
-                                {7, 10, 17},
-                                {8, 10, 11},
-                                {9, 10, 13}};
-  for (const Edge& edge : edges) {
-    const int tensor =
-        builder.AddOutput(edge.from - 1, fmt::format("t{}->t{}", edge.from, edge.to), edge.bytes);
-    builder.op(edge.to - 1).inputs.push_back(tensor);
-  }
-  return builder.Build();
+  return TaskGraph({{14, 16, 9},
+                    {13, 19, 18},
+                    {11, 13, 19},
+                    {13, 8, 17},
+                    {12, 13, 10},
+                    {13, 16, 9},
+                    {7, 15, 11},
+                    {5, 11, 14},
+                    {18, 12, 20},
+                    {21, 7, 16}},
+                   {{1, 2, 18},
+                    {1, 3, 12},
+                    {1, 4, 9},
+                    {1, 5, 11},
+                    {1, 6, 14},
+                    {2, 8, 19},
+                    {2, 9, 16},
+                    {3, 7, 23},
+                    {4, 8, 27},
+                    {4, 9, 23},
+                    {5, 9, 13},
+                    {6, 8, 15},
+                    {7, 10, 17},
+                    {8, 10, 11},
+                    {9, 10, 13}});
 }
 
 TEST_CASE("HEFT meets the published example: ranks, schedule, makespan 80") {
@@ -118,23 +100,7 @@ TEST_CASE("schedules respect devices and messages, on random problems") {
     CAPTURE(trial);
     const auto problem = MixedProblem(rng, 5 + UniformInt(rng, 60), 3, kUnlimitedMemory);
     for (const HeftRule rule : {HeftRule::kHeft, HeftRule::kCpop}) {
-      const HeftSchedule heft = ComputeHeft(*problem, 0b1111, rule);
-      const Graph& graph = problem->graph();
-      const auto device = ExpandPlacement(heft.placement, problem->grouping());
-      for (int v = 0; v < graph.num_ops(); ++v) {
-        if (heft.start[v] < 0) continue;
-        CHECK(heft.finish[v] - heft.start[v] == problem->costs().at(v, device[v]));
-        for (int u : graph.predecessors(v)) {
-          const Nanos sent = heft.finish[u] < 0 ? 0 : heft.finish[u];
-          const Nanos least = device[u] == device[v] ? 0 : 3;  // latency
-          if (heft.finish[u] >= 0) CHECK(heft.start[v] >= sent + least);
-        }
-        for (int u = 0; u < v; ++u) {
-          if (heft.start[u] < 0 || device[u] != device[v]) continue;
-          const bool empty = heft.start[u] == heft.finish[u] || heft.start[v] == heft.finish[v];
-          CHECK((empty || heft.finish[u] <= heft.start[v] || heft.finish[v] <= heft.start[u]));
-        }
-      }
+      CheckSchedule(*problem, ComputeHeft(*problem, 0b1111, rule));
     }
   }
 }
@@ -149,17 +115,6 @@ TEST_CASE("parameters go with their readers and drag none to the first device") 
   const HeftSchedule heft = ComputeHeft(*problem, 0b11, HeftRule::kHeft);
   CHECK(heft.placement.device == std::vector<DeviceIndex>{0, 0, 1, 1});
   CHECK(heft.makespan == 100);
-}
-
-TEST_CASE("an interrupt ends the construction") {
-  const auto problem = PublishedExample();
-  for (const HeftRule rule : {HeftRule::kHeft, HeftRule::kCpop}) {
-    static int asked = 0;
-    asked = 0;
-    const Interrupt third([] { return ++asked == 3; });
-    CHECK_THROWS_AS(ComputeHeft(*problem, kAll, rule, third), Interrupted);
-    CHECK(asked == 3);
-  }
 }
 
 TEST_CASE("a group goes where all of it finishes first") {

@@ -1,15 +1,14 @@
 #include "agents/peft/peft.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "agents/heft/heft.h"
 #include "agents/shared/list_schedule.h"
+#include "tests/agents/list_schedules.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
 
@@ -20,42 +19,31 @@ using namespace emplace::testing;
 
 // Figure 1 and table 1 of the paper: ten tasks, three processors, messages in the unit of time.
 std::shared_ptr<const Problem> PeftExample() {
-  ProblemBuilder builder;
-  for (int d = 0; d < 3; ++d) builder.Device(fmt::format("p{}", d + 1));
-  builder.AllToAll(0, kGigabytePerSecond);
-  const std::array<std::array<Nanos, 3>, 10> costs{{{22, 21, 36},
-                                                    {22, 18, 18},
-                                                    {32, 27, 43},
-                                                    {7, 10, 4},
-                                                    {29, 27, 35},
-                                                    {26, 17, 24},
-                                                    {14, 25, 30},
-                                                    {29, 23, 36},
-                                                    {15, 21, 8},
-                                                    {13, 16, 33}}};
-  for (int v = 0; v < 10; ++v) {
-    builder.Op(fmt::format("t{}", v + 1), {costs[v].begin(), costs[v].end()});
-  }
-  const std::array<std::array<int, 3>, 15> messages{{{1, 2, 17},
-                                                     {1, 3, 31},
-                                                     {1, 4, 29},
-                                                     {1, 5, 13},
-                                                     {1, 6, 7},
-                                                     {2, 8, 3},
-                                                     {2, 9, 30},
-                                                     {3, 7, 16},
-                                                     {4, 8, 11},
-                                                     {4, 9, 7},
-                                                     {5, 9, 57},
-                                                     {6, 8, 5},
-                                                     {7, 10, 9},
-                                                     {8, 10, 42},
-                                                     {9, 10, 7}}};
-  for (const auto& [from, to, bytes] : messages) {
-    const int tensor = builder.AddOutput(from - 1, fmt::format("t{}->t{}", from, to), bytes);
-    builder.op(to - 1).inputs.push_back(tensor);
-  }
-  return builder.Build();
+  return TaskGraph({{22, 21, 36},
+                    {22, 18, 18},
+                    {32, 27, 43},
+                    {7, 10, 4},
+                    {29, 27, 35},
+                    {26, 17, 24},
+                    {14, 25, 30},
+                    {29, 23, 36},
+                    {15, 21, 8},
+                    {13, 16, 33}},
+                   {{1, 2, 17},
+                    {1, 3, 31},
+                    {1, 4, 29},
+                    {1, 5, 13},
+                    {1, 6, 7},
+                    {2, 8, 3},
+                    {2, 9, 30},
+                    {3, 7, 16},
+                    {4, 8, 11},
+                    {4, 9, 7},
+                    {5, 9, 57},
+                    {6, 8, 5},
+                    {7, 10, 9},
+                    {8, 10, 42},
+                    {9, 10, 7}});
 }
 
 TEST_CASE("PEFT meets the published example: makespan 122, where HEFT needs 133") {
@@ -149,32 +137,8 @@ TEST_CASE("PEFT's schedules respect devices and messages, on random problems") {
   for (int trial = 0; trial < 50; ++trial) {
     CAPTURE(trial);
     const auto problem = MixedProblem(rng, 5 + UniformInt(rng, 60), 3, kUnlimitedMemory);
-    const PeftSchedule peft = ComputePeft(*problem, 0b1111);
-    const Graph& graph = problem->graph();
-    const auto device = ExpandPlacement(peft.placement, problem->grouping());
-    for (int v = 0; v < graph.num_ops(); ++v) {
-      if (peft.start[v] < 0) continue;
-      CHECK(peft.finish[v] - peft.start[v] == problem->costs().at(v, device[v]));
-      for (int u : graph.predecessors(v)) {
-        if (peft.finish[u] < 0) continue;
-        const Nanos latency = device[u] == device[v] ? 0 : 3;
-        CHECK(peft.start[v] >= peft.finish[u] + latency);
-      }
-      for (int u = 0; u < v; ++u) {
-        if (peft.start[u] < 0 || device[u] != device[v]) continue;
-        const bool empty = peft.start[u] == peft.finish[u] || peft.start[v] == peft.finish[v];
-        CHECK((empty || peft.finish[u] <= peft.start[v] || peft.finish[v] <= peft.start[u]));
-      }
-    }
+    CheckSchedule(*problem, ComputePeft(*problem, 0b1111));
   }
-}
-
-TEST_CASE("an interrupt ends the construction of PEFT") {
-  static int asked = 0;
-  asked = 0;
-  const Interrupt third([] { return ++asked == 3; });
-  CHECK_THROWS_AS(ComputePeft(*PeftExample(), 0b111, third), Interrupted);
-  CHECK(asked == 3);
 }
 
 }  // namespace

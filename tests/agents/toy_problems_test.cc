@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "simulator/simulator.h"
+#include "tests/support/problems.h"
 
 namespace {
 
@@ -18,20 +19,13 @@ TEST_CASE("the optima calculated by hand are those of an exhaustive search") {
   REQUIRE(toys.size() == expected_count.size());
   for (std::size_t i = 0; i < toys.size(); ++i) {
     CAPTURE(toys[i].name);
-    const Problem& problem = *toys[i].problem;
-    const std::unique_ptr<Evaluator> simulator = MakeSimulator(toys[i].problem, {});
-    Placement placement{std::vector<DeviceIndex>(problem.num_groups(), 0)};
     Nanos least = kMaxNanos;
     int count = 0;
-    for (int digit = 0; digit < problem.num_groups();) {
-      const Nanos time = simulator->Evaluate(placement).step_time;
-      if (time < least) count = 0;
-      least = std::min(least, time);
-      if (time == least) ++count;
-      for (digit = 0; digit < problem.num_groups(); ++digit) {  // the next number in base devices
-        if (++placement.device[digit] < problem.num_devices()) break;
-        placement.device[digit] = 0;
-      }
+    const auto placements = AllPlacements(*toys[i].problem);
+    for (const Outcome& outcome : MakeSimulator(toys[i].problem, {})->Evaluate(placements)) {
+      if (outcome.step_time < least) count = 0;
+      least = std::min(least, outcome.step_time);
+      if (outcome.step_time == least) ++count;
     }
     CHECK(least == toys[i].optimum);
     CHECK(count == expected_count[i]);

@@ -31,7 +31,7 @@ void CheckDeterminism(const AgentEntry& entry,
                       const std::string& settings) {
   const auto first = Make(entry, problem, 7, settings), second = Make(entry, problem, 7, settings);
   const SearchTrace a = RunAgent(*first, problem, kEvaluations);
-  const SearchTrace b = RunAgent(*second, problem, kEvaluations);
+  const SearchTrace b = RunAgent(*second, problem, kEvaluations, 3);
   CHECK(a.placements == b.placements);
   CHECK(a.states == b.states);
   CHECK_FALSE(a.placements.empty());
@@ -71,10 +71,12 @@ void CheckRefusals(const AgentEntry& entry,
   RunAgent(*agent, problem, 1);
   const std::string state = Saved(*agent);
   const auto elsewhere = Make(entry, other, 7, settings);
-  for (const std::string& text :
-       {std::string(), std::string("garbage"), state.substr(0, state.size() / 2), state}) {
-    CAPTURE(text);
+  for (const std::string& text : {std::string("garbage"), state}) {
     CHECK_THROWS_AS(LoadFrom(*elsewhere, text), InputError);
+  }
+  for (int part = 0; part < 20; ++part) {
+    CAPTURE(part);
+    CHECK_THROWS_AS(LoadFrom(*agent, state.substr(0, state.size() * part / 20)), InputError);
   }
   const std::string cut = state.substr(0, state.rfind(' '));
   CHECK(MessageOf<InputError>([&] { LoadFrom(*agent, cut); }).find("agent state: ") == 0);
@@ -146,6 +148,25 @@ std::shared_ptr<const Problem> OneGroup() {
   return builder.Build(Grouping(std::vector<int>(5, 0)), ProblemChecks::kAll);
 }
 
+// Two ops that may run on one device each: there is one placement.
+void CheckNoChoice(const AgentEntry& entry, const std::string& settings) {
+  ProblemBuilder builder;
+  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
+  builder.Device("gpu:0");
+  builder.AllToAll(1, kGigabytePerSecond);
+  builder.Op("a", {kMaxNanos, 5});
+  builder.Op("b", {5, kMaxNanos});
+  const auto problem = ForAgent(entry, builder.Build());
+  const auto agent = Make(entry, problem, 1, settings);
+  CHECK_FALSE(agent->Finished());
+  const SearchTrace trace = RunAgent(*agent, problem, 100);
+  for (const Placement& placement : trace.placements) CHECK(placement == Placement{{1, 0}});
+  CHECK((trace.finished || entry.name == "random"));  // which draws until the budget ends
+  const auto restored = Make(entry, problem, 2, settings);
+  LoadFrom(*restored, trace.states.back());
+  CHECK(restored->Finished() == trace.finished);
+}
+
 }  // namespace
 
 void RecordingEvaluator::Record(const Placement& placement) {
@@ -192,8 +213,9 @@ void RecordingEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
 
 SearchTrace RunAgent(Agent& agent,
                      std::shared_ptr<const Problem> problem,
-                     std::int64_t evaluations) {
-  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+                     std::int64_t evaluations,
+                     int threads) {
+  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {.threads = threads});
   MeteredEvaluator metered(*simulator, {.evaluations = evaluations});
   RecordingEvaluator recording(metered);
   SearchTrace trace;
@@ -268,6 +290,7 @@ void CheckAgentContract(const AgentEntry& entry, const std::string& settings) {
     const auto random = MixedProblem(rng, 1 + UniformInt(rng, 60), 1 + UniformInt(rng, 5), 1000);
     CheckEnds(entry, of_entry(random), settings);
   }
+  CheckNoChoice(entry, settings);
   CheckEnds(entry, OneDevice(entry, settings), settings);
   CheckEnds(entry, of_entry(OneOp()), settings);
   CheckEnds(entry, of_entry(OneGroup()), settings);

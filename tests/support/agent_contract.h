@@ -53,7 +53,8 @@ struct SearchTrace {
 /// @throws std::runtime_error if it evaluates nothing, or does neither within 10,000 steps
 SearchTrace RunAgent(Agent& agent,
                      std::shared_ptr<const Problem> problem,
-                     std::int64_t evaluations);
+                     std::int64_t evaluations,
+                     int threads = 1);
 
 /// Devices "cpu:0", "gpu:0", "gpu:1", ...: a slow CPU and `num_gpus` GPUs of different speeds, ops
 /// in groups of about two, some of which may run on the CPU only, on one GPU only, or not on the
@@ -64,11 +65,12 @@ std::shared_ptr<const Problem> MixedProblem(Rng& rng,
                                             std::int64_t memory);
 
 /// @param settings  YAML map of the agent's settings, for agents that require some
-/// Checks: only allowed devices; the same placements for the same seed; agents that do not use the
+/// Checks: only allowed devices; the same placements for the same seed and any
+/// number of threads; agents that do not use the
 /// seed the same for all; saved and restored between any two steps, it goes on as if nothing had
-/// happened; it ends by itself or by the budget, also after one evaluation; one device, one op, one
-/// group, nothing feasible; Load refuses garbage and another problem's state; an unknown setting is
-/// answered with the known ones.
+/// happened; it ends by itself or by the budget, also after one evaluation; no choice, one device,
+/// one op, one group, nothing feasible; Load refuses garbage and another problem's state; an
+/// unknown setting is answered with the known ones.
 void CheckAgentContract(const AgentEntry& entry, const std::string& settings = "{}");
 
 }  // namespace emplace::testing

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the tests of agents that learn have in common. `A` is an agent with a Config, built from an
-// AgentContext and that.
+// What the tests of agents that learn have in common.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -31,6 +31,14 @@ inline std::shared_ptr<const Problem> SmallProblem(int num_gpus = 2,
   return MixedProblem(rng, num_ops, num_gpus, memory);
 }
 
+/// Problems of different sizes and equal devices, one of them short of memory.
+inline ProblemList ThreeProblems() {
+  Rng rng(5);
+  return {MixedProblem(rng, 20, 2, kUnlimitedMemory),
+          MixedProblem(rng, 33, 2, 500),
+          MixedProblem(rng, 7, 2, kUnlimitedMemory)};
+}
+
 /// A simulator of each problem, as a trainer's Step wants them.
 struct Simulators {
   explicit Simulators(const ProblemList& problems) {
@@ -40,6 +48,19 @@ struct Simulators {
     }
   }
   std::vector<std::unique_ptr<Evaluator>> owned;
+  std::vector<Evaluator*> all;
+};
+
+/// Records what is evaluated for each problem.
+struct Recorders {
+  explicit Recorders(const ProblemList& problems) : simulators(problems) { Clear(); }
+  void Clear() {
+    recorders.clear();
+    all.clear();
+    for (Evaluator* simulator : simulators.all) all.push_back(&recorders.emplace_back(*simulator));
+  }
+  Simulators simulators;
+  std::deque<RecordingEvaluator> recorders;
   std::vector<Evaluator*> all;
 };
 
@@ -72,70 +93,33 @@ inline double Mean(const std::vector<double>& values, std::size_t begin, std::si
 
 /// With each of the seeds (slow tests: 200) the agent evaluates an optimum of every toy problem;
 /// one seed in twenty may need more evaluations than these.
-template <class A>
-void CheckFindsOptima(const typename A::Config& config,
-                      std::int64_t evaluations,
-                      std::uint64_t seeds = 10 * EMPLACE_TEST_SCALE) {
+/// @param settings  YAML map
+inline void CheckFindsOptima(const AgentEntry& entry,
+                             const std::string& settings,
+                             std::int64_t evaluations) {
+  constexpr std::uint64_t kSeeds = 10 * EMPLACE_TEST_SCALE;
   for (const ToyProblem& toy : ToyProblems()) {
     CAPTURE(toy.name);
-    std::vector<std::uint64_t> missed;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      A agent({toy.problem, seed}, config);
+    std::string missed;
+    std::uint64_t misses = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const auto agent =
+          entry.make({toy.problem, seed}, ConfigNode::FromString(settings, "contract"));
       const std::unique_ptr<Evaluator> simulator = MakeSimulator(toy.problem, {});
       MeteredEvaluator metered(*simulator, {.evaluations = evaluations});
       const auto reached = [&] {
         return metered.best() && metered.best()->outcome.step_time == toy.optimum;
       };
       try {
-        while (!reached() && metered.remaining() > 0) agent.Step(metered);
+        while (!reached() && metered.remaining() > 0) agent->Step(metered);
       } catch (const BudgetExhausted&) {  // within an episode
       }
-      if (!reached()) missed.push_back(seed);
+      if (reached()) continue;
+      missed += " " + std::to_string(seed);
+      ++misses;
     }
-    std::string seeds_that_missed_it;
-    for (const std::uint64_t seed : missed) seeds_that_missed_it += " " + std::to_string(seed);
-    CAPTURE(seeds_that_missed_it);
-    CHECK(missed.size() <= seeds / 20);
-  }
-}
-
-/// Two ops that may run on one device each: the agent evaluates that placement and ends, also once
-/// it is restored. @return rows of its updates()
-template <class A>
-std::int64_t CheckEndsWithoutChoice(const typename A::Config& config = {}) {
-  ProblemBuilder builder = Gpus(2);
-  builder.Op("a", {kMaxNanos, 5});
-  builder.Op("b", {5, kMaxNanos});
-  const auto problem = builder.Build();
-  A agent({problem, 1}, config);
-  CHECK_FALSE(agent.Finished());
-  const SearchTrace trace = RunAgent(agent, problem, 10);
-  CHECK(trace.finished);
-  CHECK(trace.placements == std::vector<Placement>{{{1, 0}}});
-  A restored({problem, 2}, config);
-  LoadFrom(restored, trace.states.back());
-  CHECK(restored.Finished());
-  return agent.updates()->num_rows();
-}
-
-/// An agent of another seed, restored from any of the trace's states, makes the next step as the
-/// agent did that left them.
-/// @param trace  of a budget that cut no step short
-template <class A>
-void CheckGoesOn(std::shared_ptr<const Problem> problem,
-                 const typename A::Config& config,
-                 const SearchTrace& trace) {
-  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
-  for (std::size_t step = 0; step < trace.states.size(); ++step) {
-    CAPTURE(step);
-    A restored({problem, 1234}, config);
-    LoadFrom(restored, trace.states[step]);
-    CHECK(Saved(restored) == trace.states[step]);
-    const bool is_last = step + 1 == trace.states.size();
-    CHECK(restored.Finished() == (is_last && trace.finished));
-    if (is_last) break;
-    restored.Step(*simulator);
-    CHECK(Saved(restored) == trace.states[step + 1]);
+    CAPTURE(missed);
+    CHECK(misses <= kSeeds / 20);
   }
 }
 

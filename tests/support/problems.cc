@@ -380,6 +380,22 @@ Placement RandomPlacement(Rng& rng, const Problem& problem) {
   return placement;
 }
 
+std::vector<Placement> AllPlacements(const Problem& problem) {
+  std::vector<Placement> placements(1);
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    std::vector<Placement> longer;
+    for (const Placement& placement : placements) {
+      for (int d = 0; d < problem.num_devices(); ++d) {
+        if (!problem.allowed(g, d)) continue;
+        longer.push_back(placement);
+        longer.back().device.push_back(static_cast<DeviceIndex>(d));
+      }
+    }
+    placements = std::move(longer);
+  }
+  return placements;
+}
+
 std::vector<int> RandomIssueOrder(Rng& rng, const Graph& graph) {
   std::vector<std::int64_t> priority(graph.num_ops());
   for (std::int64_t& p : priority) p = UniformInt(rng, 1'000'000);

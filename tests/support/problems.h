@@ -115,6 +115,10 @@ std::shared_ptr<const Problem> RandomProblem(Rng& rng, const RandomProblemOption
 /// A device per op, allowed everywhere. @return [num_ops]
 Placement RandomPlacement(Rng& rng, const Problem& problem);
 
+/// Every placement of the problem: num_devices to the power of num_groups, less where groups are
+/// restricted.
+std::vector<Placement> AllPlacements(const Problem& problem);
+
 /// Any order in which every op stands behind what it awaits. @return [num_ops] op ids
 std::vector<int> RandomIssueOrder(Rng& rng, const Graph& graph);
 

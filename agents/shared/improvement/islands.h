@@ -70,4 +70,16 @@ class Islands {
   std::vector<std::unique_ptr<ImprovementAgent>> islands_;
 };
 
+/// The result of a turn of one of several searches that run concurrently and exchange their results
+/// at its end.
+struct Turn {
+  std::int64_t evaluations = 0;
+  bool stale = false;  ///< whether the search failed to improve its best placement
+};
+
+/// Returns a turn for Evaluator::RunAbreast(), which runs it in this process or on another rank.
+/// The search steps until it has made `enough` evaluations, but at least once.
+/// @param agent, turn  must outlive the returned object; both are complete after RunAbreast()
+SearchAbreast MakeTurn(ImprovementAgent& agent, std::int64_t enough, Turn& turn);
+
 }  // namespace emplace

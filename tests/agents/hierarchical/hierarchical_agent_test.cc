@@ -9,14 +9,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "agents/registry.h"
-#include "agents/starts/starts.h"
 #include "framework/config/setting_error.h"
 #include "simulator/simulator.h"
 #include "tests/agents/hierarchical/plain_policy.h"
 #include "tests/support/learning_agents.h"
 #include "tests/support/paths.h"
-#include "tests/support/sanitizers.h"
 
 namespace {
 
@@ -95,68 +92,6 @@ TEST_CASE("placements are shared among groupings; fewer placements, fewer groupi
   CHECK(groupings_of(3, 8) == std::vector<int>{3, 3, 2});
   CHECK(groupings_of(3, 2) == std::vector<int>{1, 1});
   CHECK(groupings_of(0, 8) == std::vector<int>(8, 1));
-}
-
-// One step of plain gradient descent against the gradient of
-//   1/K sum_ij R_ij (log p(g_i) + log p(d_ij | g_i)) - entropy_weight * entropy
-// by central differences of the plain loops, at exactly the decisions that were evaluated.
-TEST_CASE("an update steps along the gradient that belongs to the evaluated decisions") {
-  for (const double entropy_weight : {0.0, 0.05}) {
-    HierarchicalConfig config = TinyConfig();
-    config.policy.reward.transform = "identity";
-    config.policy.baseline.method = "none";
-    config.policy.normalize_advantages = config.policy.per_decision = false;
-    config.policy.entropy_weight = entropy_weight;
-    config.policy.optimizer.method = "sgd";
-    config.policy.optimizer.clip_norm = 0;
-    config.policy.optimizer.schedule.learning_rate = 1;
-    const auto problem = HeavyEdge().problem;
-    HierarchicalAgent agent({problem, 3}, config), twin({problem, 3}, config);
-    PlainPolicy plain(config, *problem, agent.parameters());
-    Tape tape;
-    const auto pass = twin.Draw(tape, 4);
-    const auto simulator = MakeSimulator(problem, {});
-    RecordingEvaluator recording(*simulator);
-    agent.Step(recording);
-    REQUIRE(recording.placements() == pass.placements);
-    std::vector<double> cost;
-    for (const Outcome& outcome : simulator->Evaluate(pass.placements)) {
-      cost.push_back(static_cast<double>(outcome.step_time) / 1e9);
-    }
-    const auto loss = [&] {
-      double sum = 0;
-      for (int i = 0; i < 4; ++i) {
-        const PlainPolicy::Score score = plain.Of(pass.decisions[i]);
-        sum += cost[i] * (score.grouping + score.devices) / 4;
-        sum -= entropy_weight * score.entropy / 4;
-      }
-      return sum;
-    };
-    const auto& before = twin.parameters().all();
-    const auto& after = agent.parameters().all();
-    double largest = 0;
-    for (std::size_t p = 0; p < before.size(); ++p) {
-      CAPTURE(before[p].name);
-      double difference = 0;
-      for (int r = 0; r < before[p].value.rows(); ++r) {
-        for (int c = 0; c < before[p].value.cols(); ++c) {
-          constexpr double kStep = 1e-5;
-          double& value = plain.value(before[p].name, r, c);
-          const double kept = value;
-          value = kept + kStep;
-          double gradient = loss();
-          value = kept - kStep;
-          gradient = (gradient - loss()) / (2 * kStep);
-          value = kept;
-          const double moved = double{before[p].value(r, c)} - after[p].value(r, c);
-          difference = std::max(difference, std::abs(moved - gradient));
-          largest = std::max(largest, std::abs(gradient));
-        }
-      }
-      CHECK(difference < 2e-5);
-    }
-    CHECK(largest > 0.01);
-  }
 }
 
 TEST_CASE("noise on the logits ends after noise_updates; only without it a pass scores the same") {
@@ -266,109 +201,6 @@ TEST_CASE("the imitated decision is the one that led to the best placement, also
   }
 }
 
-TEST_CASE("where no group has a choice it evaluates the only placement and ends") {
-  CHECK(CheckEndsWithoutChoice<HierarchicalAgent>() == 0);
-}
-
-TEST_CASE("a parameter that is not a number stops the search, naming update and operation") {
-  const auto problem = Star().problem;
-  const auto simulator = MakeSimulator(problem, {});
-  for (const char* name : {"grouper.types", "grouper.output.bias", "placer.devices"}) {
-    CAPTURE(name);
-    HierarchicalAgent agent({problem, 3}, TinyConfig());
-    agent.Step(*simulator);
-    for (Parameter& parameter : agent.parameters().all()) {
-      if (parameter.name == name) parameter.value.setConstant(std::nanf(""));
-    }
-    RecordingEvaluator recording(*simulator);
-    const std::string message = MessageOf<RunError>([&] { agent.Step(recording); });
-    CAPTURE(message);
-    CHECK(message.find("update 1: not finite: ") == 0);
-    CHECK(message.find(": value") != std::string::npos);
-    CHECK(recording.placements().empty());
-  }
-}
-
-TEST_CASE("after updates without a better placement both networks start anew") {
-  HierarchicalConfig config = TinyConfig();
-  config.policy.patience = 3;
-  config.policy.imitation_weight = 0.1;
-  // Nothing is better than anything else.
-  ProblemBuilder builder = Gpus(2, 0);
-  int last = builder.Op("first", {10}, {}, 0);
-  for (int i = 0; i < 5; ++i) last = builder.Op(fmt::format("op{}", i), {10}, {last}, 0);
-  const auto problem = builder.Build();
-  const auto simulator = MakeSimulator(problem, {});
-  HierarchicalAgent agent({problem, 3}, config);
-  const auto values = [&] {
-    std::vector<Matrix> all;
-    for (const Parameter& parameter : agent.parameters().all()) all.push_back(parameter.value);
-    return all;
-  };
-  const auto largest_change = [](const std::vector<Matrix>& a, const std::vector<Matrix>& b) {
-    float change = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      change = std::max(change, (a[i] - b[i]).cwiseAbs().maxCoeff());
-    }
-    return change;
-  };
-  for (int update = 0; update < 4; ++update) {
-    const std::vector<Matrix> before = values();
-    agent.Step(*simulator);
-    CHECK(largest_change(before, values()) < 0.02F);
-  }
-  const std::vector<Matrix> before = values();
-  agent.Step(*simulator);
-  CHECK(largest_change(before, values()) > 0.2F);
-}
-
-// 60 units, of which heuristics use four devices.
-TEST_CASE("with a start the first samples are near it, and it is the best until there is better") {
-  Rng rng(3);
-  const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
-  const Placement heft = MakeStarts(*problem, {"heft"}, rng)[0];
-  const auto changed = [&](const std::string& start) {  // units off HEFT's device, mean share
-    HierarchicalConfig config;
-    config.policy.start.names = {start};
-    config.policy.start.probability = 0.98;
-    config.policy.samples = 16;  // all before the first update
-    HierarchicalAgent agent({problem, 1}, config);
-    const SearchTrace trace = RunAgent(agent, problem, 17);
-    if (start == "heft") {
-      CHECK(trace.placements[0] == heft);
-      // Near it, but not all of them it.
-      CHECK(std::count(trace.placements.begin(), trace.placements.end(), heft) < 17);
-      const Outcome alone = MakeSimulator(problem, {})->Evaluate(heft);
-      CHECK(trace.best.outcome.step_time <= alone.step_time);
-    }
-    double sum = 0;
-    for (int i = 1; i < 17; ++i) {
-      for (int unit = 0; unit < problem->num_groups(); ++unit) {
-        sum += trace.placements[i].device[unit] != heft.device[unit];
-      }
-    }
-    return sum / (16.0 * problem->num_groups());
-  };
-  CHECK(changed("heft") < 0.2);
-  CHECK(changed("nothing") > 0.4);
-}
-
-TEST_CASE("with a start it keeps the contract and begins there again") {
-  CheckAgentContract(AllAgents().Find("hierarchical", "test"),
-                     "{grouper: {hidden: 8}, placer: {hidden: 8}, start: [heuristics], patience: "
-                     "2, start_steps: 20, entropy_control: {begin: 1, updates: 3}}");
-  const auto problem = SmallProblem();
-  HierarchicalConfig config = TinyConfig();
-  config.policy.start.names = {"single", "random"};
-  config.policy.patience = 1;
-  config.policy.imitation_weight = 1;
-  HierarchicalAgent agent({problem, 1}, config);
-  const SearchTrace trace = RunAgent(agent, problem, 82);
-  CHECK(Column(*agent.updates(), "evaluations")[0] == 6);  // 2 starts, 4 samples
-  CHECK(Column(*agent.updates(), "restarts").back() > 3);
-  CheckGoesOn<HierarchicalAgent>(problem, config, trace);
-}
-
 TEST_CASE("the entropy follows its plan, and only its end allows a restart") {
   Rng rng(8);
   const auto problem = MixedProblem(rng, 60, 3, kUnlimitedMemory);
@@ -411,31 +243,6 @@ TEST_CASE("settings that make no sense are refused") {
         "groupings: expected at most the samples, 4, got 9");
   CHECK(refusal([](Config& c) { c.groupings = 1; }).find("groupings: expected at least 2, or 0") ==
         0);
-  CHECK(refusal([](Config& c) { c.placer.hidden = 5; }).find("placer.hidden: ") == 0);
-}
-
-TEST_CASE("it finds the optimum of every toy problem with ten seeds" *
-          doctest::skip(kUnderSanitizers)) {
-  CheckFindsOptima<HierarchicalAgent>({}, 1200, 10);  // of 200 seeds, 3 need more on one of them
-}
-
-// What the last policies draw, not the best of all that was drawn: random placements cost much
-// more.
-TEST_CASE("the policy itself becomes good" * doctest::skip(kUnderSanitizers)) {
-  for (const ToyProblem& toy : ToyProblems()) {
-    CAPTURE(toy.name);
-    HierarchicalConfig config;
-    config.policy.entropy_control.updates = 300;
-    config.policy.patience = 0;
-    HierarchicalAgent agent({toy.problem, 1}, config);
-    RunAgent(agent, toy.problem, 500 * 4);
-    const std::vector<double> cost = Column(*agent.updates(), "mean_cost");
-    REQUIRE(cost.size() == 500);
-    const double optimum = std::sqrt(static_cast<double>(toy.optimum) / 1e9);
-    const double last = Mean(cost, 460, 40);
-    CHECK(last < 1.1 * optimum);
-    CHECK(last < 0.9 * Mean(cost, 0, 40));
-  }
 }
 
 }  // namespace

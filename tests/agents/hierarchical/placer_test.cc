@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/config/setting_error.h"
+#include "framework/learn/ops.h"
 #include "tests/support/paths.h"
 
 namespace {
@@ -53,26 +54,6 @@ std::vector<std::vector<int>> AllChoices(int length) {
     all = longer;
   }
   return all;
-}
-
-TEST_CASE("the probabilities of all placements sum to 1; forbidden devices have none") {
-  for (const bool aligned : {false, true}) {
-    PlacerConfig config = SmallConfig();
-    config.aligned = aligned;
-    SmallPlacer small(config);
-    GroupSequence groups = Sequence(3);
-    groups.allowed(1, 0) = 0;
-    Tape tape;
-    const auto all = AllChoices(3);
-    const Placer::Decoded decoded = small.placer.Score(tape, groups, all);
-    double sum = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const double p = std::exp(tape.value(decoded.log_probability)(i, 0));
-      CHECK((p > 0) == (all[i][1] != 0));
-      sum += p;
-    }
-    CHECK(sum == doctest::Approx(1).epsilon(1e-5));
-  }
 }
 
 TEST_CASE("placements are drawn as often as their probability says") {
@@ -149,6 +130,30 @@ TEST_CASE("an odd width is refused") {
   };
   CHECK(refusal([](PlacerConfig& c) { c.hidden = 7; }) ==
         "placer.hidden: expected an even number, a half for each direction of the encoder, got 7");
+}
+
+TEST_CASE("noise has the deviation asked for and no mean; without it nothing is drawn") {
+  // Root mean square of the logits: sqrt((1 + 49) / 2) = 5; half of it: 2.5.
+  Matrix logits(100, 200);
+  for (int r = 0; r < 100; ++r) logits.row(r).setConstant(r % 2 == 0 ? 1.0F : -7.0F);
+  Rng rng(3), untouched(3);
+  Tape tape;
+  const Var x = tape.Constant(logits);
+  CHECK(WithNoise(tape, x, 0, rng).id == x.id);
+  CHECK(rng == untouched);
+  const Matrix noise = tape.value(WithNoise(tape, x, 0.5, rng)) - logits;
+  CHECK(rng != untouched);
+  CHECK(std::abs(noise.mean()) < 5 * 2.5 / std::sqrt(20'000.0));
+  CHECK(std::sqrt(noise.squaredNorm() / 20'000) == doctest::Approx(2.5).epsilon(0.03));
+}
+
+TEST_CASE("the gradient goes to the logits as if there were no noise") {
+  ParameterSet set;
+  Rng rng(4);
+  Parameter& logits = set.AddUniform("logits", 3, 4, 1.0F, rng);
+  Tape tape;
+  tape.Backward(SumAll(tape, WithNoise(tape, tape.Use(logits), 2, rng)));
+  CHECK(logits.gradient == Matrix::Ones(3, 4));
 }
 
 }  // namespace

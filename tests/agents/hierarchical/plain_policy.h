@@ -1,8 +1,7 @@
 #pragma once
 
 // Grouper and placer once more, in plain loops and double precision, straight from the formulas of
-// agents/hierarchical/grouper.h and placer.h: what the networks and their gradients are held
-// against.
+// agents/hierarchical/grouper.h and placer.h: what the networks are held against.
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +23,6 @@ class PlainPolicy {
     for (const Parameter& p : parameters.all()) {
       parameters_[p.name] = TableOf(p.value);
     }
-  }
-
-  /// To be changed for finite differences.
-  double& value(const std::string& name, int row, int col) {
-    return parameters_.at(name)[row][col];
   }
 
   struct Score {

@@ -101,9 +101,8 @@ TEST_CASE("groups that may not run on all devices are placed afterwards") {
 Nanos BestConvex(const std::shared_ptr<const Problem>& problem) {
   const int n = problem->num_groups(), devices = problem->num_devices();
   const auto simulator = MakeSimulator(problem, {});
-  Placement placement{std::vector<DeviceIndex>(n, 0)};
   Nanos best = kMaxNanos;
-  for (int digit = 0; digit < n;) {
+  for (const Placement& placement : AllPlacements(*problem)) {
     std::vector<int> stage(devices);
     std::iota(stage.begin(), stage.end(), 0);
     bool convex = false;
@@ -118,10 +117,6 @@ Nanos BestConvex(const std::shared_ptr<const Problem>& problem) {
     } while (!convex && std::ranges::next_permutation(stage).found);
     const Outcome outcome = simulator->Evaluate(placement);
     if (convex && outcome.feasible) best = std::min(best, outcome.step_time);
-    for (digit = 0; digit < n; ++digit) {  // the next number in base `devices`
-      if (++placement.device[digit] < devices) break;
-      placement.device[digit] = 0;
-    }
   }
   return best;
 }

@@ -92,14 +92,7 @@ TEST_CASE("moves of random problems have finite features, the same when asked ag
     const auto problem = RandomProblem(rng, {.forbidden = round % 2 == 0});
     const MoveProposer proposer(*problem, {}, "moves");
     if (!proposer.any()) continue;
-    const Placement placement = Placement{[&] {
-      std::vector<DeviceIndex> device(problem->num_groups());
-      for (int g = 0; g < problem->num_groups(); ++g) {
-        while (!problem->allowed(g, device[g] = UniformInt(rng, problem->num_devices()))) {
-        }
-      }
-      return device;
-    }()};
+    const Placement placement = RandomPlacement(rng, *problem);
     MoveFeatures features(*problem);
     features.Set(placement,
                  MakeSimulator(problem, {})->Evaluate(placement, {.op_times = round % 3 != 0}));

@@ -8,13 +8,26 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/agents/learned/few_evaluations.h"
+#include "agents/learned/learned_config.h"
 #include "tests/support/learning_agents.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
+
+/// Settings for small problems: the search begins at one device, and steps and levels are short.
+LearnedConfig FewEvaluations(const char* ranking = "network") {
+  LearnedConfig config;
+  config.start = {"single"};
+  config.ranking = ranking;
+  config.pool = 16;
+  config.tries = 6;
+  config.patience = 30;
+  config.coarsest = 4;
+  config.effort = 16;
+  return config;
+}
 
 struct DefaultRanked : RankedSearch {
   using Config = LearnedConfig;
@@ -23,17 +36,6 @@ struct DefaultRanked : RankedSearch {
                      config,
                      config.ranking == "none" ? nullptr : MoveScorer::Read(config.policy)) {}
 };
-
-TEST_CASE("saved and restored at any step it goes on bit for bit") {
-  const auto problem = SmallProblem();
-  for (const char* ranking : {"network", "none"}) {
-    DefaultRanked agent({problem, 3}, FewEvaluations(ranking));
-    SearchTrace trace = RunAgent(agent, problem, 400);
-    trace.states.pop_back();  // the budget may have cut the last step short
-    CHECK(trace.states.size() > 30);
-    CheckGoesOn<DefaultRanked>(problem, FewEvaluations(ranking), trace);
-  }
-}
 
 // A network that knows one feature, by how much work the aim has: mean load of the aims of the
 // moves that are tried, relative to the step.

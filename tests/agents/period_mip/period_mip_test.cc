@@ -27,15 +27,8 @@ TEST_CASE("the optimum is found and proved") {
          1);
   }
   const auto problem = WithObjective(*b.Build(), Objective::kPeriod);
-  const auto simulator = MakeSimulator(problem, {});
-  Placement placement{std::vector<DeviceIndex>(6, 0)};
-  Nanos least = kMaxNanos;
-  for (int number = 0; number < 729; ++number) {
-    for (int v = 0, rest = number; v < 6; ++v, rest /= 3) {
-      placement.device[v] = static_cast<DeviceIndex>(rest % 3);
-    }
-    least = std::min(least, simulator->Evaluate(placement).step_time);
-  }
+  const auto outcomes = MakeSimulator(problem, {})->Evaluate(AllPlacements(*problem));
+  const Nanos least = std::ranges::min(outcomes, {}, &Outcome::step_time).step_time;
   PeriodMipAgent agent({problem, 1}, {.warm_steps = 1, .warm = {.effort = 1}});
   const SearchTrace trace = RunAgent(agent, problem, 100'000);
   CHECK(trace.finished);

@@ -1,79 +1,23 @@
 #include "agents/placeto/placeto_agent.h"
 
-#include <cmath>
-
 #include <doctest/doctest.h>
 
-#include "agents/registry.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/gradients.h"
 #include "tests/support/paths.h"
-#include "tests/support/sanitizers.h"
-#include "tests/support/states.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-TEST_CASE("it finds the optimum of every toy problem with every seed" *
-          doctest::skip(kUnderSanitizers)) {
-  CheckFindsOptima<PlacetoAgent>({}, 2400);
-}
-
 std::string TrainedPolicy(const ProblemList& problems, const PlacetoConfig& config, int updates) {
   PlacetoTrainer trainer({problems, 1}, config);
   Simulators simulators(problems);
   for (int update = 0; update < updates; ++update) trainer.Step(simulators.all);
   return PolicyOf(trainer);
-}
-
-TEST_CASE("it learns: episodes end better than in the beginning" *
-          doctest::skip(kUnderSanitizers)) {
-  const ToyProblem toy = Star();
-  PlacetoConfig config;
-  config.patience = 0;    // a restart would unlearn it
-  config.move_share = 0;  // the goal is far from the start
-  config.episode.begin = "fixed";
-  config.updates = 120;
-  PlacetoAgent agent({toy.problem, 1}, config);
-  RunAgent(agent, toy.problem, 3000);
-  const std::vector<double> last = Column(*agent.updates(), "last_step_time_ns");
-  REQUIRE(last.size() == 121);
-  // 100 ms and more while any op is on the slow device, 55 ms at best
-  CHECK(Mean(last, 0, 20) > 100e6);
-  CHECK(Mean(last, 100, 20) < 80e6);
-}
-
-TEST_CASE("saved and restored at any step, all options on, it goes on bit for bit") {
-  const auto problem = SmallProblem();
-  PlacetoConfig config = SmallPlaceto();
-  config.network.features = {"one_hot", true, true, true};
-  config.network.aggregation = "sum";
-  config.episode.order = "random";
-  config.episode.transform = "log";
-  config.entropy_final = 0.01;
-  config.entropy_share = 0.4;
-  config.imitation_weight = 0.2;
-  config.patience = 3;
-  config.greedy_every = 2;
-  config.updates = 15;
-  PlacetoAgent agent({problem, 4}, config);
-  const SearchTrace trace = RunAgent(agent, problem, 100'000);
-  CHECK(trace.finished);
-  CHECK(trace.states.size() == 16);
-  CHECK(Column(*agent.updates(), "restarts").back() > 0);
-  CheckGoesOn<PlacetoAgent>(problem, config, trace);
-}
-
-TEST_CASE("variants keep the contract") {
-  const AgentEntry& entry = AllAgents().Find("placeto", "test");
-  CheckAgentContract(entry, "{width: 6, rounds: 2, features: {devices: scored}}");
-  CheckAgentContract(entry,
-                     "{width: 4, rounds: 1, episode: {reward: terminal, order: random, begin: "
-                     "redraw}, start: [random], episodes: 2, greedy_every: 3}");
 }
 
 TEST_CASE("updates: 0 is one episode of the most probable choices; n: n updates and one") {
@@ -120,24 +64,6 @@ TEST_CASE("a policy is saved, loaded, and applied to a graph it never saw") {
   const SearchTrace trace = RunAgent(a, unseen, 1000);
   CHECK(trace.finished);
   CHECK(trace.placements == RunAgent(b, unseen, 1000).placements);
-}
-
-TEST_CASE("what is learned on some graphs is right for others" * doctest::skip(kUnderSanitizers)) {
-  const TempDir folder;
-  PlacetoConfig config;
-  config.network.features.device_costs = true;
-  config.episode.begin = "redraw";
-  const ProblemList problems = {Sorting("aabbab"), Sorting("bababbaa")};
-  WriteFileAtomically(folder / "policy", TrainedPolicy(problems, config, 150));
-  config.policy = (folder / "policy").string();
-  config.updates = 0;
-  for (const std::string letters : {"aaabbb", "bababa", "aabbbaabab"}) {
-    CAPTURE(letters);
-    const auto problem = Sorting(letters);
-    PlacetoAgent agent({problem, 1}, config);
-    const SearchTrace trace = RunAgent(agent, problem, 100);
-    CHECK(trace.placements.back() == Sorted(letters));
-  }
 }
 
 TEST_CASE("a restart goes back to the policy of the file") {
@@ -191,14 +117,6 @@ TEST_CASE("a policy for another number of devices is refused with both, unless t
   CHECK(message.find("scored") != std::string::npos);
 }
 
-TEST_CASE("a trainer refuses the agent's number of updates") {
-  PlacetoConfig config = SmallPlaceto();
-  config.updates = 0;
-  CHECK(MessageOf<InputError>([&] {
-          PlacetoTrainer({{SmallProblem()}, 1, 1}, config);
-        }) == "updates: expected -1 where a policy is trained, got 0");
-}
-
 TEST_CASE("a policy and settings that disagree are refused with both values") {
   const TempDir folder;
   const auto problem = SmallProblem();
@@ -234,48 +152,6 @@ TEST_CASE("a policy and settings that disagree are refused with both values") {
   CHECK(MessageOf<InputError>([&] {
           PlacetoAgent({problem, 1}, config);
         }).find("none") != std::string::npos);
-}
-
-TEST_CASE("where no group has a choice it evaluates the only placement and ends") {
-  CHECK(CheckEndsWithoutChoice<PlacetoAgent>() == 1);
-}
-
-TEST_CASE("a budget of one evaluation is the start; what fits nowhere ends with the budget") {
-  const auto problem = SmallProblem();
-  PlacetoAgent agent({problem, 1}, {});
-  const SearchTrace trace = RunAgent(agent, problem, 1);
-  CHECK(trace.placements.size() == 1);
-  CHECK(agent.updates()->num_rows() == 0);
-
-  Rng rng(9);
-  const auto tight = MixedProblem(rng, 12, 2, 1);
-  PlacetoAgent other({tight, 1}, SmallPlaceto());
-  const SearchTrace nothing = RunAgent(other, tight, 200);
-  CHECK(nothing.placements.size() == 200);
-  CHECK_FALSE(nothing.best.outcome.feasible);
-  CHECK(Column(*other.updates(), "feasible").back() == 0);
-  CHECK(std::isnan(Column(*other.updates(), "last_step_time_ns").back()));
-}
-
-TEST_CASE("a trainer is the same for every number of threads, saved, and restored") {
-  const ProblemList problems = {SmallProblem(2, 10), SmallProblem(2, 24), SmallProblem(2, 17)};
-  std::vector<std::string> states;
-  for (const int threads : {1, 2, 3}) {
-    PlacetoTrainer trainer({problems, 1, threads}, SmallPlaceto());
-    Simulators simulators(problems);
-    for (int update = 0; update < 3; ++update) trainer.Step(simulators.all);
-    states.push_back(Saved(trainer));
-    CHECK(trainer.updates().num_rows() == 3);
-  }
-  CHECK(states[0] == states[1]);
-  CHECK(states[0] == states[2]);
-
-  PlacetoTrainer restored({problems, 2}, SmallPlaceto());
-  LoadFrom(restored, states[0]);
-  CHECK(Saved(restored) == states[0]);
-
-  PlacetoTrainer fewer({{problems[0], problems[1]}, 1}, SmallPlaceto());
-  CHECK(MessageOf<InputError>([&] { LoadFrom(fewer, states[0]); }).find("trainer state: ") == 0);
 }
 
 }  // namespace

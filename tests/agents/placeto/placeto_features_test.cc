@@ -4,10 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/config/setting_error.h"
 #include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/gradients.h"
-#include "tests/support/paths.h"
 
 namespace {
 
@@ -184,11 +182,6 @@ TEST_CASE("all features are numbers, also without costs and bytes") {
     CHECK(batch.groups.allFinite());
     CHECK(batch.devices.allFinite());
   }
-}
-
-TEST_CASE("an unknown kind of device features is refused with the choices") {
-  CHECK(MessageOf<SettingError>([] { FeatureWorld({.devices = "all"}); }) ==
-        "features.devices: expected \"one_hot\", \"scored\", got \"all\"");
 }
 
 }  // namespace

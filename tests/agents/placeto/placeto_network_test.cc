@@ -5,11 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/config/setting_error.h"
 #include "tests/agents/placeto/plain_placeto.h"
 #include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/gradients.h"
-#include "tests/support/paths.h"
 
 namespace {
 
@@ -66,12 +64,6 @@ struct NetworkWorld {
   PlacetoNetwork network;
 };
 
-plain::Table TableOf(const Matrix& matrix) {
-  plain::Table table;
-  for (const auto& row : matrix.rowwise()) table.emplace_back(row.begin(), row.end());
-  return table;
-}
-
 // -infinity at the same places, else near each other.
 void CheckNear(const Matrix& actual, const Matrix& expected, double tolerance = 1e-4) {
   REQUIRE(actual.rows() == expected.rows());
@@ -109,8 +101,8 @@ TEST_CASE("log-probabilities are those of plain loops, on graphs of different si
                                                             world.parameters,
                                                             config,
                                                             state,
-                                                            TableOf(batch.groups),
-                                                            TableOf(batch.devices));
+                                                            plain::TableOf(batch.groups),
+                                                            plain::TableOf(batch.devices));
         Matrix row(1, expected.size());
         for (std::size_t d = 0; d < expected.size(); ++d)
           row(0, d) = static_cast<float>(expected[d]);
@@ -130,63 +122,6 @@ TEST_CASE("a batch of states is the states one by one") {
       CAPTURE(s);
       CheckNear(together.row(s), world.LogProbabilities({states[s]}));
     }
-  });
-}
-
-TEST_CASE("probabilities add up to 1 over the allowed devices") {
-  ForEveryVariant([](const PlacetoNetworkConfig& config) {
-    NetworkWorld world(SmallProblem(), config);
-    const std::vector<PlacetoState> states = world.States(12);
-    const Matrix choices = world.LogProbabilities(states);
-    for (int s = 0; s < 12; ++s) {
-      CHECK(choices.row(s).array().exp().sum() == doctest::Approx(1));
-      for (int d = 0; d < choices.cols(); ++d) {
-        CHECK(std::isinf(choices(s, d)) == !world.problem->allowed(states[s].current, d));
-      }
-    }
-  });
-}
-
-TEST_CASE("gradients of all parameters are those of finite differences") {
-  ForEveryVariant([](const PlacetoNetworkConfig& variant) {
-    PlacetoNetworkConfig config = variant;
-    config.width = 4;
-    config.rounds = 2;
-    Rng rng(4);
-    NetworkWorld world(MixedProblem(rng, 8, 2, kUnlimitedMemory), config);
-    const std::vector<PlacetoState> states = world.States(3);
-    const PlacetoBatch batch = world.Batch(states);
-    const auto loss = [&](Tape& tape) {
-      const Var choices = world.network.LogProbabilities(tape, world.graph, batch);
-      return SumAll(tape,
-                    Pick(tape,
-                         choices,
-                         {states[0].placement.device[states[0].current],
-                          states[1].placement.device[states[1].current],
-                          states[2].placement.device[states[2].current]}));
-    };
-    Tape tape;
-    tape.Backward(loss(tape));
-    constexpr float kStep = 2e-3F;
-    int far = 0, entries = 0;
-    for (Parameter& parameter : world.parameters.all()) {
-      CAPTURE(parameter.name);
-      for (Eigen::Index i = 0; i < parameter.value.size(); ++i) {
-        const float kept = parameter.value.data()[i];
-        const auto at = [&](float value) {
-          parameter.value.data()[i] = value;
-          Tape other(false);
-          return static_cast<double>(other.value(loss(other))(0, 0));
-        };
-        const double difference = (at(kept + kStep) - at(kept - kStep)) / (2 * kStep);
-        parameter.value.data()[i] = kept;
-        const double gradient = parameter.gradient.data()[i];
-        far += std::abs(difference - gradient) > 0.02 * (1 + std::abs(gradient));
-        ++entries;
-      }
-    }
-    CHECK(world.parameters.GradientNorm() > 0.01);
-    CHECK(far <= entries / 100);  // a step may cross the corner of a relu
   });
 }
 
@@ -288,18 +223,6 @@ TEST_CASE("logit_scale and stay set the first choices") {
   // exp(2) times as likely as each of the two others
   CHECK(std::exp(choices(0, 1)) == doctest::Approx(std::exp(2) / (std::exp(2) + 2)));
   CHECK(choices(0, 0) == choices(0, 2));
-}
-
-TEST_CASE("an unknown aggregation is refused with its key") {
-  const auto refusal = [](const auto& change) {
-    PlacetoNetworkConfig config;
-    change(config);
-    ParameterSet parameters;
-    Rng rng(1);
-    return MessageOf<SettingError>([&] { PlacetoNetwork(config, 2, parameters, rng); });
-  };
-  CHECK(refusal([](auto& c) { c.aggregation = "max"; }) ==
-        "aggregation: expected \"mean\", \"sum\", got \"max\"");
 }
 
 }  // namespace

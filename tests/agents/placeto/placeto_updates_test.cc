@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/agents/placeto/plain_placeto.h"
-#include "tests/agents/placeto/recorded_updates.h"
+#include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/gradients.h"
 
 namespace {
@@ -177,11 +177,12 @@ class PlainLoss {
     for (const EpisodeStep& step : played.episode.steps) {
       const PlacetoState* state = &step.state;
       const PlacetoBatch batch = tasks_[played.task].features().Batch({&state, 1});
-      plain::Table groups, devices;
-      for (const auto& row : batch.groups.rowwise()) groups.emplace_back(row.begin(), row.end());
-      for (const auto& row : batch.devices.rowwise()) devices.emplace_back(row.begin(), row.end());
-      choices.push_back(plain::LogProbabilities(
-          *problems_[played.task], parameters, config_.network, step.state, groups, devices));
+      choices.push_back(plain::LogProbabilities(*problems_[played.task],
+                                                parameters,
+                                                config_.network,
+                                                step.state,
+                                                plain::TableOf(batch.groups),
+                                                plain::TableOf(batch.devices)));
     }
     return choices;
   }

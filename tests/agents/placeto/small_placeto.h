@@ -2,8 +2,11 @@
 
 // Small states and settings for the tests of agent placeto.
 
-#include "agents/placeto/placeto_config.h"
+#include <string>
+
+#include "agents/placeto/placeto_learner.h"
 #include "tests/support/learning_agents.h"
+#include "tests/support/states.h"
 
 namespace emplace::testing {
 
@@ -38,6 +41,20 @@ inline PlacetoState RandomState(Rng& rng, const Problem& problem) {
   }
   state.current = UniformInt(rng, problem.num_groups());
   return state;
+}
+
+inline std::string Saved(PlacetoLearner& learner, const ProblemList& problems) {
+  return WrittenState([&](StateVisitor& v) {
+    v.Begin("placeto", Problems(problems));
+    learner.VisitState(v);
+  });
+}
+
+inline void Load(PlacetoLearner& learner, const ProblemList& problems, const std::string& state) {
+  ReadState(state, [&](StateVisitor& v) {
+    v.Begin("placeto", Problems(problems));
+    learner.VisitState(v);
+  });
 }
 
 }  // namespace emplace::testing

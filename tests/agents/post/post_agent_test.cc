@@ -2,10 +2,8 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "agents/starts/starts.h"
 #include "framework/base/error.h"
@@ -17,54 +15,6 @@ namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-TEST_CASE("it finds the optimum of every toy problem with every seed") {
-  CheckFindsOptima<PostAgent>({}, 2400);
-}
-
-TEST_CASE("every variant learns: later placements are better than those of the beginning") {
-  const ToyProblem toy = Star();
-  for (const std::string& method : kMethods) {
-    CAPTURE(method);
-    PostConfig config;
-    config.method = method;
-    config.patience = 0;  // a restart would unlearn it
-    PostAgent agent({toy.problem, 1}, config);
-    RunAgent(agent, toy.problem, 2400);
-    const std::vector<double> cost = Column(*agent.updates(), "mean_cost");
-    // sqrt of 0.1 s and more while any op is on the slow device: at first nearly always
-    CHECK(cost.front() > 0.4);
-    CHECK(cost.back() < 0.31);
-  }
-}
-
-TEST_CASE("one evaluation is one placement and no update") {
-  const auto problem = SmallProblem();
-  PostAgent agent({problem, 1}, {});
-  const SearchTrace trace = RunAgent(agent, problem, 1);
-  CHECK(trace.placements.size() == 1);
-  CHECK(agent.updates()->num_rows() == 0);
-}
-
-TEST_CASE("saved and restored at any step, all options on, it goes on bit for bit") {
-  const auto problem = SmallProblem();
-  for (const std::string& method : kMethods) {
-    PostConfig config = SmallConfig();
-    config.method = method;
-    config.optimizer.method = "adam";
-    config.normalize_advantages = true;
-    config.cross_entropy.keep_elites = true;
-    config.cross_entropy.mode = true;
-    config.sharing = 3;
-    config.patience = 20;
-    config.return_probability = 0.8;
-    config.start = {"single_gpu", "random"};
-    PostAgent agent({problem, 4}, config);
-    const SearchTrace trace = RunAgent(agent, problem, 2 + 240);  // two starts, whole batches
-    CHECK(Column(*agent.updates(), "restarts").back() > 0);
-    CheckGoesOn<PostAgent>(problem, config, trace);
-  }
-}
 
 TEST_CASE("after placements without a better one it begins anew from uniform distributions") {
   const auto problem = SmallProblem();
@@ -162,48 +112,6 @@ TEST_CASE("with a start it begins near it, also after a restart, and is never wo
   for (double time : Column(*agent.updates(), "best_step_time_ns")) CHECK(time <= first);
 }
 
-TEST_CASE("where no group has a choice it evaluates the only placement and ends") {
-  CHECK(CheckEndsWithoutChoice<PostAgent>() == 0);
-}
-
-TEST_CASE("what nothing fits ends with the budget") {
-  const auto problem = SmallProblem(2, 16, 1);
-  for (const std::string& method : kMethods) {
-    PostConfig config = SmallConfig();
-    config.method = method;
-    config.normalize_advantages = true;
-    PostAgent agent({problem, 1}, config);
-    const SearchTrace trace = RunAgent(agent, problem, 60);
-    CHECK(trace.placements.size() == 60);
-    CHECK_FALSE(trace.best.outcome.feasible);
-    for (double feasible : Column(*agent.updates(), "feasible")) CHECK(feasible == 0);
-    for (double time : Column(*agent.updates(), "best_step_time_ns")) CHECK(std::isnan(time));
-    for (double time : Column(*agent.updates(), "elite_time_ns")) CHECK(std::isnan(time));
-  }
-}
-
-TEST_CASE("a parameter that is not a number stops the search with update and place named") {
-  const auto problem = SmallProblem();
-  const PostConfig config = SmallConfig();
-  PostAgent agent({problem, 1}, config);
-  const std::string state = Saved(agent);
-  ParameterSet parameters;
-  const PostPolicy policy(*problem, parameters, 0);
-  const auto written = [&] {
-    return WrittenState([&](StateVisitor& v) { v.Matrix("logits", parameters.all()[0].value); });
-  };
-  std::string spoilt = state;
-  const std::string before = written();
-  parameters.all()[0].value(0, 1) = std::numeric_limits<float>::quiet_NaN();
-  REQUIRE(spoilt.find(before) != std::string::npos);
-  spoilt.replace(spoilt.find(before), before.size(), written());
-  LoadFrom(agent, spoilt);
-  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
-  CHECK(MessageOf<RunError>([&] { agent.Step(*simulator); }) ==
-        fmt::format("update 0: not finite: parameter \"logits\" [{}, 3]: value",
-                    policy.num_decisions()));
-}
-
 TEST_CASE("a state of another place in the search is refused") {
   const auto problem = SmallProblem();
   PostAgent agent({problem, 1}, SmallConfig());
@@ -238,23 +146,6 @@ TEST_CASE("a ratio beyond all numbers stops the search with the update named") {
   CAPTURE(message);
   CHECK(message.find("update ") == 0);
   CHECK(message.find(": not finite: ") != std::string::npos);
-}
-
-TEST_CASE("unknown names are refused by key, value and choices") {
-  const auto refusal = [](const auto& change) {
-    PostConfig config;
-    change(config);
-    return MessageOf<InputError>([&] { PostAgent({SmallProblem(), 1}, config); });
-  };
-  CHECK(refusal([](auto& c) { c.method = "both"; }) ==
-        "method: expected \"ce_only\", \"joint\", \"ppo_only\", got \"both\"");
-  CHECK(refusal([](auto& c) { c.ratio = "group"; }) ==
-        "ppo.ratio: expected \"decision\", \"placement\", got \"group\"");
-  CHECK(refusal([](auto& c) { c.start = {}; }).find("start: expected at least one of ") == 0);
-  CHECK(refusal([](auto& c) { c.ppo.penalty = "trust"; }).find("ppo.penalty: ") == 0);
-  CHECK(refusal([](auto& c) { c.reward.transform = "cube"; }).find("reward.transform: ") == 0);
-  CHECK(refusal([](auto& c) { c.baseline.method = "cube"; }).find("baseline.method: ") == 0);
-  CHECK(refusal([](auto& c) { c.optimizer.method = "cube"; }).find("optimizer.method: ") == 0);
 }
 
 }  // namespace

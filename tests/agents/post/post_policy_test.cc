@@ -124,21 +124,6 @@ TEST_CASE("log-probabilities are those of plain loops") {
   }
 }
 
-TEST_CASE("gradients of log-probabilities are those of finite differences") {
-  Policy p;
-  Rng rng(5);
-  p.logits() = RandomMatrix(3, 3, rng);
-  const Matrix old = p.LogProbabilities();
-  const std::vector<Placement> drawn = p.policy.Sample(old, 4, rng);
-  const Matrix allowed = (old.array() > -1e30F).select(Matrix::Ones(3, 3), 0.0F);
-  CheckGradients(
-      [&](Tape& tape, const std::vector<Var>& in) {
-        const Var all = LogSoftmax(tape, in[0], &allowed);
-        return p.policy.LogProbability(tape, all, drawn);
-      },
-      {RandomMatrix(3, 3, rng)});
-}
-
 TEST_CASE("the cross-entropy step counts the elites' devices and mixes") {
   const std::vector<Placement> elites = {
       {{0, 2, 1, 1}}, {{0, 2, 1, 2}}, {{1, 2, 1, 1}}, {{0, 0, 1, 1}}};

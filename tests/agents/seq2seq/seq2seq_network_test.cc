@@ -2,13 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <memory>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
-#include "framework/learn/ops.h"
-#include "tests/agents/seq2seq/network_variants.h"
 #include "tests/agents/seq2seq/plain_seq2seq.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
@@ -19,48 +17,63 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-TEST_CASE("log-probabilities and entropies are those of the formulas") {
-  ForAllVariants([](const Seq2SeqNetworkConfig& config) {
-    Rng rng(5);
-    for (int trial = 0; trial < 5; ++trial) {
-      Policy policy(MixedProblem(rng, 1 + UniformInt(rng, 14), 2, 1000), config);
-      Tape tape;
-      const auto rollout = policy.network.Sample(tape, policy.inputs, 6, rng);
-      REQUIRE(rollout.placements.size() == 6);
-      for (int row = 0; row < 6; ++row) {
-        double entropy = 0;
-        const Placement& placement = rollout.placements[row];
-        const double expected = plain::LogProbability(
-            *policy.problem, policy.vocabulary, policy.parameters, config, placement, entropy);
-        CHECK(tape.value(rollout.log_probability)(row, 0) ==
-              doctest::Approx(expected).epsilon(1e-4));
-        CHECK(tape.value(rollout.entropy)(row, 0) == doctest::Approx(entropy).epsilon(1e-4));
-      }
-    }
-  });
+Seq2SeqNetworkConfig SmallConfig(bool aligned, bool bidirectional) {
+  Seq2SeqNetworkConfig config;
+  config.hidden = 4;
+  config.attention = 3;
+  config.type_vector = 2;
+  config.device_vector = 2;
+  config.aligned = aligned;
+  config.bidirectional = bidirectional;
+  return config;
 }
 
-TEST_CASE("the probabilities of all placements sum to one, forbidden devices have none") {
-  ProblemBuilder builder = Gpus(3);
-  int last = builder.Op("op0", {1, 2, 3});
-  last = builder.Op("op1", {1, kMaxNanos, 3}, {last});
-  builder.Op("op2", {kMaxNanos, kMaxNanos, 3}, {last});
-  const auto problem = builder.Build();
-  ForAllVariants([&](const Seq2SeqNetworkConfig& config) {
-    Policy policy(problem, config);
-    double sum = 0;
-    for (int code = 0; code < 27; ++code) {
-      const std::array<int, 3> devices = {code % 3, code / 3 % 3, code / 9};
-      bool allowed = true;
-      Placement placement;
-      for (int g = 0; g < 3; ++g) {
-        allowed &= problem->allowed(g, devices[g]);
-        placement.device.push_back(static_cast<DeviceIndex>(devices[g]));
+/// A network with random weights on one problem.
+struct Policy {
+  Policy(std::shared_ptr<const Problem> of, const Seq2SeqNetworkConfig& config)
+      : Policy(of, MakeSeq2SeqVocabulary({&of, 1}), config) {}
+  Policy(std::shared_ptr<const Problem> of,
+         Seq2SeqVocabulary known,
+         const Seq2SeqNetworkConfig& config)
+      : problem(std::move(of)),
+        vocabulary(std::move(known)),
+        rng(3),
+        network(config, vocabulary, parameters, rng),
+        inputs(*problem, vocabulary, config.features) {
+    // Larger than the initial ones, so that no part is hidden by small logits.
+    for (Parameter& parameter : parameters.all()) {
+      for (int i = 0; i < parameter.value.size(); ++i) {
+        parameter.value.data()[i] = static_cast<float>(1.6 * Uniform01(rng) - 0.8);
       }
-      if (allowed) sum += std::exp(policy.LogProbability(placement));
     }
-    CHECK(sum == doctest::Approx(1).epsilon(1e-5));
-  });
+  }
+  double LogProbability(const Placement& placement) {
+    Tape tape;
+    const auto rollout = network.Score(tape, inputs, {&placement, 1});
+    CHECK(rollout.placements == std::vector<Placement>{placement});
+    return tape.value(rollout.log_probability)(0, 0);
+  }
+
+  std::shared_ptr<const Problem> problem;
+  Seq2SeqVocabulary vocabulary;
+  ParameterSet parameters;
+  Rng rng;
+  Seq2SeqNetwork network;
+  Seq2SeqInputs inputs;
+};
+
+/// Calls test(config) for networks with and without each of their options.
+template <class F>
+void ForAllVariants(const F& test) {
+  for (const bool aligned : {false, true}) {
+    for (const bool bidirectional : {false, true}) {
+      CAPTURE(aligned);
+      CAPTURE(bidirectional);
+      Seq2SeqNetworkConfig config = SmallConfig(aligned, bidirectional);
+      config.logit_bound = aligned ? 1.5 : 0;
+      test(config);
+    }
+  }
 }
 
 TEST_CASE("placements are drawn as often as they are probable") {
@@ -104,38 +117,6 @@ TEST_CASE("the forced row is the last and changes no other") {
   }
 }
 
-TEST_CASE("the gradient of a log-probability is that of finite differences") {
-  ForAllVariants([](const Seq2SeqNetworkConfig& config) {
-    Rng rng(21);
-    Policy policy(MixedProblem(rng, 8, 2, 1000), config);
-    Tape tape;
-    const auto rollout = policy.network.Sample(tape, policy.inputs, 1, rng);
-    tape.Backward(SumAll(tape, rollout.log_probability));
-    constexpr float kStep = 1e-2F;
-    for (Parameter& parameter : policy.parameters.all()) {
-      CAPTURE(parameter.name);
-      for (int trial = 0; trial < 4 && parameter.value.size() > 0; ++trial) {
-        const int i = UniformInt(rng, static_cast<int>(parameter.value.size()));
-        float& value = parameter.value.data()[i];
-        const float before = value;
-        const auto at = [&](float x) {
-          value = x;
-          double entropy = 0;
-          return plain::LogProbability(*policy.problem,
-                                       policy.vocabulary,
-                                       policy.parameters,
-                                       config,
-                                       rollout.placements[0],
-                                       entropy);
-        };
-        const double slope = (at(before + kStep) - at(before - kStep)) / (2 * kStep);
-        value = before;
-        CHECK(parameter.gradient.data()[i] == doctest::Approx(slope).epsilon(1e-2).scale(1e-1));
-      }
-    }
-  });
-}
-
 TEST_CASE("before any update all devices are about equally likely") {
   Rng rng(4);
   const auto problem = MixedProblem(rng, 30, 3, 1000);
@@ -167,14 +148,6 @@ TEST_CASE("a bound keeps every device in play, however large the weights") {
   CHECK(policy.LogProbability({{1}}) == doctest::Approx(-std::log(1 + std::exp(4))));
 }
 
-TEST_CASE("logits that are not numbers are an error") {
-  Rng rng(4);
-  Policy policy(MixedProblem(rng, 10, 3, 1000), SmallConfig(true, false));
-  policy.parameters.all()[0].value.setConstant(std::numeric_limits<float>::quiet_NaN());
-  Tape tape;
-  CHECK_THROWS_AS(policy.network.Sample(tape, policy.inputs, 2, rng), RunError);
-}
-
 TEST_CASE("an odd width of both directions together is refused") {
   Rng problem_rng(8);
   const auto problem = MixedProblem(problem_rng, 5, 1, 1000);
@@ -190,6 +163,76 @@ TEST_CASE("an odd width of both directions together is refused") {
           c.hidden = 63;
           c.bidirectional = true;
         }) == "hidden: expected an even number for a bidirectional encoder, got 63");
+}
+
+// Networks on a problem whose types of ops and number of groups are others than those they know.
+template <class F>
+void ForTwoGraphs(const F& test) {
+  ForAllVariants([&](const Seq2SeqNetworkConfig& config) {
+    Rng rng(31);
+    const auto with_kinds = [&](int num_ops, int num_kinds) {
+      ProblemBuilder builder = Gpus(3);
+      for (int v = 0; v < num_ops; ++v) {
+        std::vector<int> inputs;
+        for (int i = 0; i < 2 && v > 0; ++i) inputs.push_back(UniformInt(rng, v));
+        const Nanos second = UniformInt(rng, 3) == 0 ? kMaxNanos : UniformInt(rng, 90);
+        builder.op(builder.Op("op" + std::to_string(v), {50, second, 9}, inputs, v)).kind =
+            "kind" + std::to_string(UniformInt(rng, num_kinds));
+      }
+      return builder.Build();
+    };
+    const std::vector known = {with_kinds(4, 2), with_kinds(7, 3)};
+    const Seq2SeqVocabulary vocabulary = MakeSeq2SeqVocabulary(known);
+    for (const auto& problem : {known[0], known[1], with_kinds(11, 6)}) {
+      Policy policy(problem, vocabulary, config);
+      test(config, policy);
+    }
+  });
+}
+
+TEST_CASE("one network scores the placements of any graph as the formulas do") {
+  ForTwoGraphs([](const Seq2SeqNetworkConfig& config, Policy& policy) {
+    Rng rng(6);
+    std::vector<Placement> placements;
+    for (int i = 0; i < 3; ++i) placements.push_back(RandomPlacement(rng, *policy.problem));
+    Tape tape;
+    const auto rollout = policy.network.Score(tape, policy.inputs, placements);
+    CHECK(rollout.placements == placements);
+    const int steps = policy.problem->num_groups();
+    REQUIRE(tape.rows(rollout.step_log_probability) == 3 * steps);
+    std::vector<double> sums(3, 0);
+    for (int i = 0; i < 3 * steps; ++i) {
+      sums[rollout.row[i]] += tape.value(rollout.step_log_probability)(i, 0);
+    }
+    for (int row = 0; row < 3; ++row) {
+      double entropy = 0;
+      const double expected = plain::LogProbability(
+          *policy.problem, policy.vocabulary, policy.parameters, config, placements[row], entropy);
+      CHECK(tape.value(rollout.log_probability)(row, 0) == doctest::Approx(expected).epsilon(1e-4));
+      CHECK(sums[row] == doctest::Approx(expected).epsilon(1e-4));
+      CHECK(tape.value(rollout.entropy)(row, 0) == doctest::Approx(entropy).epsilon(1e-4));
+    }
+  });
+}
+
+TEST_CASE("what was sampled is scored to the bit, greedy steps are the most probable ones") {
+  ForTwoGraphs([](const Seq2SeqNetworkConfig&, Policy& policy) {
+    Rng rng(9);
+    Tape drawn, scored, greedy;
+    const auto sample = policy.network.Sample(drawn, policy.inputs, 4, rng);
+    const auto score = policy.network.Score(scored, policy.inputs, sample.placements);
+    CHECK(drawn.value(sample.log_probability) == scored.value(score.log_probability));
+    CHECK(drawn.value(sample.step_log_distribution) == scored.value(score.step_log_distribution));
+
+    const auto best = policy.network.Greedy(greedy, policy.inputs);
+    REQUIRE(best.placements.size() == 1);
+    const Matrix& steps = greedy.value(best.step_log_distribution);
+    for (int t = 0; t < policy.problem->num_groups(); ++t) {
+      const int group = policy.problem->group_order()[t];
+      CHECK(policy.problem->allowed(group, best.placements[0].device[group]));
+      CHECK(steps(t, best.placements[0].device[group]) == steps.row(t).maxCoeff());
+    }
+  });
 }
 
 }  // namespace

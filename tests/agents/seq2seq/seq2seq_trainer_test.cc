@@ -1,10 +1,5 @@
 #include "agents/seq2seq/seq2seq_trainer.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <sstream>
-
 #include <doctest/doctest.h>
 
 #include "agents/seq2seq/seq2seq_agent.h"
@@ -12,7 +7,6 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/learn/ops.h"
-#include "framework/search/meter.h"
 #include "tests/agents/seq2seq/small_seq2seq.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/gradients.h"
@@ -23,102 +17,6 @@ namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
-
-ProblemList MixedProblems() {
-  Rng rng(5);
-  return {MixedProblem(rng, 20, 2, kUnlimitedMemory),
-          MixedProblem(rng, 33, 2, 500),
-          MixedProblem(rng, 7, 2, kUnlimitedMemory)};
-}
-
-Seq2SeqConfig EveryOption() {
-  Seq2SeqConfig config = SmallSeq2Seq();
-  config.learning.ppo.epochs = 3;
-  config.learning.per_decision = true;
-  config.learning.baseline = {.method = "moving_average", .start = "failing"};
-  return config;
-}
-
-// All that a trainer tells of itself.
-std::string StateAndPolicy(Seq2SeqTrainer& trainer) {
-  return Saved(trainer) + PolicyOf(trainer);
-}
-
-TEST_CASE("what is learned on two graphs is right for a third, greedily and at once") {
-  Seq2SeqConfig config;
-  config.learning.samples = 8;
-  config.learning.optimizer.schedule.learning_rate = 0.01;
-  // Nothing that tells where in a graph a group is: two graphs could be learned by heart.
-  config.network.features.adjacency = config.network.features.position = false;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    CAPTURE(seed);
-    const std::vector problems = {Sorting("abbaab"), Sorting("bbababaa")};
-    config.policy.clear();
-    config.updates = -1;
-    Seq2SeqTrainer trainer({problems, seed}, config);
-    Simulators simulators(problems);
-    for (int update = 0; update < 100; ++update) trainer.Step(simulators.all);
-    const TempDir folder;
-    WriteFileAtomically(folder / "policy", PolicyOf(trainer));
-    config.policy = (folder / "policy").string();
-    config.updates = 0;
-    for (const std::string letters : {"aaabbb", "bababa", "aabbbabbaa"}) {
-      CAPTURE(letters);
-      const auto problem = Sorting(letters);
-      Seq2SeqAgent agent({problem, 1}, config);
-      const SearchTrace trace = RunAgent(agent, problem, 10);
-      CHECK(trace.finished);
-      CHECK(trace.placements == std::vector<Placement>{Sorted(letters)});
-    }
-  }
-}
-
-TEST_CASE("the same for every number of threads and for the same seed only") {
-  for (const Seq2SeqConfig& config : {SmallSeq2Seq(), EveryOption()}) {
-    const auto problems = MixedProblems();
-    std::vector<std::string> states;
-    for (const auto& [seed, threads] : {std::pair{1, 1}, {1, 2}, {1, 5}, {2, 1}}) {
-      Seq2SeqTrainer trainer({problems, static_cast<std::uint64_t>(seed), threads}, config);
-      Simulators simulators(problems);
-      for (int update = 0; update < 4; ++update) trainer.Step(simulators.all);
-      states.push_back(StateAndPolicy(trainer));
-    }
-    CHECK(states[0] == states[1]);
-    CHECK(states[0] == states[2]);
-    CHECK(states[0] != states[3]);
-  }
-}
-
-TEST_CASE("saved and restored it goes on bit for bit") {
-  for (const Seq2SeqConfig& config : {SmallSeq2Seq(), EveryOption()}) {
-    const auto problems = MixedProblems();
-    Simulators simulators(problems);
-    Seq2SeqTrainer original({problems, 1}, config);
-    for (int update = 0; update < 3; ++update) {
-      Seq2SeqTrainer restored({problems, 2}, config);
-      LoadFrom(restored, Saved(original));
-      CHECK(StateAndPolicy(restored) == StateAndPolicy(original));
-      original.Step(simulators.all);
-      restored.Step(simulators.all);
-      CHECK(StateAndPolicy(restored) == StateAndPolicy(original));
-    }
-  }
-}
-
-TEST_CASE("a state of other problems, settings or texts is refused") {
-  const auto problems = MixedProblems();
-  const auto refusal = [&](const std::string& text, const Seq2SeqConfig& config) {
-    Seq2SeqTrainer trainer({{problems[0], problems[1]}, 1}, config);
-    return MessageOf<InputError>([&] { LoadFrom(trainer, text); });
-  };
-  const std::string other = Saved(Seq2SeqTrainer({problems, 1}, SmallSeq2Seq()));
-  const std::string same = Saved(Seq2SeqTrainer({{problems[0], problems[1]}, 1}, SmallSeq2Seq()));
-  CHECK(refusal(other, SmallSeq2Seq()).find("trainer state: it was saved for other problems") == 0);
-  CHECK(refusal(same, {}).find("trainer state: parameter decoder.weights") == 0);
-  const std::string half = same.substr(0, same.size() / 2);
-  CHECK(refusal(half, SmallSeq2Seq()).find("trainer state: expected") == 0);
-  CHECK(refusal("", SmallSeq2Seq()) == "trainer state: expected the header, it ends there");
-}
 
 // The parameters that SavePolicy writes.
 struct Network {
@@ -136,7 +34,7 @@ struct Network {
 };
 
 TEST_CASE("an update is a step on the mean of the losses, each with its own baseline") {
-  const auto problems = MixedProblems();
+  const auto problems = ThreeProblems();
   for (const int epochs : {1, 3}) {
     CAPTURE(epochs);
     Seq2SeqConfig config = SmallSeq2Seq();
@@ -148,13 +46,8 @@ TEST_CASE("an update is a step on the mean of the losses, each with its own base
     Seq2SeqTrainer trainer({problems, 3}, config);
     Network by_hand(trainer, config, *problems[0]);
 
-    Simulators simulators(problems);
-    std::deque<RecordingEvaluator> recording;
-    std::vector<Evaluator*> evaluators;
-    for (Evaluator* simulator : simulators.all) {
-      evaluators.push_back(&recording.emplace_back(*simulator));
-    }
-    trainer.Step(evaluators);
+    Recorders recorders(problems);
+    trainer.Step(recorders.all);
     const Network after(trainer, config, *problems[0]);
 
     // Once more on one tape: sum_i w_i sum_t p / p_old + KL, or log p at first.
@@ -166,9 +59,9 @@ TEST_CASE("an update is a step on the mean of the losses, each with its own base
       Var loss = tape.Constant(Matrix::Zero(1, 1));
       std::deque<Seq2SeqInputs> inputs;
       for (std::size_t i = 0; i < problems.size(); ++i) {
-        const std::vector<Placement>& placements = recording[i].placements();
+        const std::vector<Placement>& placements = recorders.recorders[i].placements();
         REQUIRE(placements.size() == 4);
-        const std::vector<Outcome> outcomes = simulators.all[i]->Evaluate(placements);
+        const std::vector<Outcome> outcomes = recorders.simulators.all[i]->Evaluate(placements);
         LearningSignal signal(config.learning, problems[i]);
         const LearningSignal::Batch batch = signal.Take(placements, outcomes, 0);
         if (epoch == 0) mean_cost += batch.mean_cost / 3;
@@ -215,7 +108,7 @@ TEST_CASE("an update is a step on the mean of the losses, each with its own base
 }
 
 TEST_CASE("the table has a row per update with a cost per problem") {
-  const auto problems = MixedProblems();
+  const auto problems = ThreeProblems();
   Seq2SeqConfig config = SmallSeq2Seq();
   config.learning.samples = 4;
   Simulators simulators(problems);
@@ -246,48 +139,8 @@ TEST_CASE("the table has a row per update with a cost per problem") {
   CHECK(ppo.updates().values[8] == 1);
 }
 
-TEST_CASE("a budget ends it with BudgetExhausted, the policy stays") {
-  const auto problems = MixedProblems();
-  Simulators simulators(problems);
-  MeteredEvaluator metered(*simulators.all[1], {.evaluations = 8});
-  Seq2SeqTrainer trainer({problems, 1}, SmallSeq2Seq());
-  std::vector<Evaluator*> evaluators = {simulators.all[0], &metered, simulators.all[2]};
-  trainer.Step(evaluators);
-  std::ostringstream before, after;
-  trainer.SavePolicy(before);
-  CHECK_THROWS_AS(trainer.Step(evaluators), BudgetExhausted);
-  trainer.SavePolicy(after);
-  CHECK(before.str() == after.str());
-}
-
-TEST_CASE("a value that is not a number stops it with update, graph and operation named") {
-  const auto problems = MixedProblems();
-  const Seq2SeqConfig config = SmallSeq2Seq();
-  Seq2SeqTrainer trainer({problems, 1}, config);
-  // The same state with one parameter spoilt.
-  Network spoilt(trainer, config, *problems[0]);
-  for (Parameter& parameter : spoilt.parameters.all()) {
-    if (parameter.name == "output.bias") {
-      parameter.value(0, 0) = std::numeric_limits<float>::quiet_NaN();
-    }
-  }
-  std::istringstream saved(Saved(trainer));
-  std::string word;  // header of four words, number of parameters, a name and a matrix for each
-  for (std::size_t i = 0; i < 5 + 2 * spoilt.parameters.all().size(); ++i) saved >> word;
-  std::ostringstream state;
-  StateVisitor v(state);
-  v.Begin("seq2seq", Problems(problems));
-  VisitParameters(v, spoilt.parameters);
-  state << saved.rdbuf();
-  LoadFrom(trainer, state.str());
-  Simulators simulators(problems);
-  CHECK(MessageOf<RunError>([&] { trainer.Step(simulators.all); }) ==
-        "update 0: graph \"" + problems[0]->graph().name() +
-            "\": not finite: parameter \"output.bias\" [1, 3]: value");
-}
-
 TEST_CASE("settings that make no sense for training are refused") {
-  const auto problems = MixedProblems();
+  const auto problems = ThreeProblems();
   const auto refusal = [&](const auto& change) {
     Seq2SeqConfig config = SmallSeq2Seq();
     change(config);
@@ -297,8 +150,6 @@ TEST_CASE("settings that make no sense for training are refused") {
         "start: expected nothing where a policy is trained, got a start");
   CHECK(refusal([](auto& c) { c.policy = "some.policy"; }) ==
         "policy: expected none where a policy is trained, got \"some.policy\"");
-  CHECK(refusal([](auto& c) { c.updates = 3; }) ==
-        "updates: expected -1 where a policy is trained, got 3");
   Rng rng(1);
   const std::vector differ = {problems[0], MixedProblem(rng, 9, 3, kUnlimitedMemory)};
   const std::string message = MessageOf<InputError>([&] {

@@ -2,30 +2,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "tests/simulator/simulate.h"
+#include "tests/support/problems.h"
 
 namespace emplace::testing {
-
-/// Returns every placement of the problem: num_devices to the power of num_groups, less where
-/// groups are restricted.
-inline std::vector<Placement> AllPlacements(const Problem& problem) {
-  std::vector<Placement> placements(1);
-  for (int g = 0; g < problem.num_groups(); ++g) {
-    std::vector<Placement> longer;
-    for (const Placement& placement : placements) {
-      for (int d = 0; d < problem.num_devices(); ++d) {
-        if (!problem.allowed(g, d)) continue;
-        longer.push_back(placement);
-        longer.back().device.push_back(static_cast<DeviceIndex>(d));
-      }
-    }
-    placements = std::move(longer);
-  }
-  return placements;
-}
 
 /// The least step of all placements in all semantics, by trying each. [ns]
 struct Optimum {

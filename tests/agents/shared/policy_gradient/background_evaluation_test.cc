@@ -6,28 +6,17 @@
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
+#include "tests/support/problems.h"
 
 namespace {
 
 using namespace emplace;
 using namespace emplace::testing;
 
-Placement RandomPlacement(const Problem& problem, Rng& rng) {
-  Placement placement;
-  for (int group = 0; group < problem.num_groups(); ++group) {
-    int device = 0;
-    do {
-      device = UniformInt(rng, problem.num_devices());
-    } while (!problem.allowed(group, device));
-    placement.device.push_back(static_cast<DeviceIndex>(device));
-  }
-  return placement;
-}
-
 std::vector<Placement> RandomPlacements(const Problem& problem, int count) {
   Rng rng(3);
   std::vector<Placement> placements;
-  for (int i = 0; i < count; ++i) placements.push_back(RandomPlacement(problem, rng));
+  for (int i = 0; i < count; ++i) placements.push_back(RandomPlacement(rng, problem));
   return placements;
 }
 

@@ -4,9 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/base/error.h"
 #include "framework/base/random.h"
-#include "tests/support/paths.h"
 
 namespace {
 
@@ -65,16 +63,6 @@ TEST_CASE("no baseline leaves the costs") {
   Baseline baseline({.method = "none"}, 100, "baseline");
   CHECK(baseline.Advantages(std::vector<double>{5, 6}) == std::vector<double>{5, 6});
   CHECK(std::isnan(baseline.value()));
-}
-
-TEST_CASE("unknown names are refused by key, value and choices") {
-  const auto refusal = [](const BaselineConfig& config) {
-    return MessageOf<InputError>([&] { Baseline(config, 1, "baseline"); });
-  };
-  CHECK(refusal({.method = "mean"}) ==
-        "baseline.method: expected \"leave_one_out\", \"moving_average\", \"none\", got \"mean\"");
-  CHECK(refusal({.start = "last"}) ==
-        "baseline.start: expected \"failing\", \"first\", got \"last\"");
 }
 
 }  // namespace

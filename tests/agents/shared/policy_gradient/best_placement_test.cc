@@ -43,21 +43,6 @@ TEST_CASE("the best placement is the first, then whatever is better") {
   CHECK(best.Offer({{0}}, Taking(20)));
 }
 
-TEST_CASE("the best placement is saved with its outcome, or that there is none") {
-  ProblemBuilder builder = Gpus(2);
-  builder.Op("a", {1});
-  const auto problem = builder.Build();
-  BestPlacement best, none, read, emptied;
-  best.Offer({{1}}, Taking(9));
-  emptied.Offer({{1}}, Taking(9));
-  CopyState(best, read, *problem);
-  CopyState(none, emptied, *problem);
-  CHECK(*read.placement() == Placement{{1}});
-  CHECK(read.step_time() == 9);
-  CHECK_FALSE(read.Offer({{0}}, Taking(10)));
-  CHECK(emptied.placement() == nullptr);
-}
-
 TEST_CASE("patience ends after so many trials in a row that were no better") {
   Patience patience(2), endless(0);
   for (bool better : {false, true, false}) patience.Count(better);

@@ -11,7 +11,6 @@
 #include "framework/learn/ops.h"
 #include "tests/support/death.h"
 #include "tests/support/paths.h"
-#include "tests/support/states.h"
 
 namespace {
 
@@ -112,20 +111,6 @@ TEST_CASE("a restart begins schedules and PPO's weight anew and shows copies new
   CHECK(line.core.ppo().kl_weight() == 3);
   CHECK(copy.all()[0].value == Row(5, 6));
   CHECK(line.core.Descend(tape, Line::Sum(tape, line.parameters, 1), 0).learning_rate == 0.5);
-}
-
-TEST_CASE("saved and restored, it goes on with the same schedule, copies too") {
-  Line line, restored;
-  ParameterSet copy;
-  copy.Add("w", 1, 2);
-  restored.core.AddCopy(copy);
-  Tape tape;
-  line.core.Descend(tape, Line::Sum(tape, line.parameters, 2), 0);
-  CopyState(line.core, restored.core);
-  CHECK(restored.w() == line.w());
-  CHECK(copy.all()[0].value == line.w());
-  CHECK(restored.core.Descend(tape, Line::Sum(tape, restored.parameters, 2), 0).learning_rate ==
-        0.25);
 }
 
 TEST_CASE("what is not finite is named with the update, the operation and the graph") {

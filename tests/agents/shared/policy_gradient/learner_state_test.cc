@@ -22,40 +22,12 @@ struct SavedLearner {
     parameters.AddUniform(bias, 1, width, 1, rng);
     optimizer.emplace(OptimizerConfig{.method = method, .momentum = 0.5}, parameters, "optimizer");
   }
-  void Update() {
-    for (Parameter& parameter : parameters.all()) {
-      for (float& gradient : parameter.gradient.reshaped()) {
-        gradient = static_cast<float>(Uniform01(rng) - 0.5);
-      }
-    }
-    optimizer->Step();
-  }
   void VisitState(StateVisitor& v) { VisitLearner(v, parameters, *optimizer); }
 
   Rng rng{4};
   ParameterSet parameters;
   std::optional<Optimizer> optimizer;
 };
-
-TEST_CASE("learners go on as if they had not been saved, for every method") {
-  for (const char* method : {"adam", "rmsprop", "sgd"}) {
-    SavedLearner learner(method), restored(method);
-    for (int i = 0; i < 3; ++i) learner.Update();
-    restored.parameters.all()[0].gradient.setOnes();
-    CopyState(learner, restored);
-    CHECK(restored.parameters.GradientNorm() == 0);
-    CHECK(restored.optimizer->updates() == 3);
-    restored.rng = learner.rng;
-    for (int i = 0; i < 3; ++i) {
-      learner.Update();
-      restored.Update();
-    }
-    CHECK(Saved(restored) == Saved(learner));
-    for (std::size_t i = 0; i < 2; ++i) {
-      CHECK(restored.parameters.all()[i].value == learner.parameters.all()[i].value);
-    }
-  }
-}
 
 TEST_CASE("learners with other parameters or another optimizer are refused by name") {
   const std::string saved = Saved(SavedLearner());

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "tests/agents/shared/policy_gradient/logits_learner.h"
-#include "tests/support/states.h"
 
 namespace {
 
@@ -64,28 +63,6 @@ TEST_CASE("it knows the best placement, becomes stale and can begin anew") {
   signal.Reset();
   CHECK_FALSE(signal.Stale());
   CHECK(signal.ToImitate() == nullptr);
-}
-
-TEST_CASE("saved and restored it is the same") {
-  PolicyGradientConfig config = Plain();
-  config.baseline.method = "moving_average";
-  config.imitation_weight = 0.1;
-  config.patience = 2;
-  const auto problem = UngroupedProblem();
-  LearningSignal a(config, problem), b(config, problem);
-  Take(a, kTwo);
-  Take(a, kTwo);
-  LearningSignal c(config, problem), d(config, problem);
-  Take(d, kTwo);
-  CopyState(a, c);
-  CopyState(b, d);
-  CHECK(c.baseline() == a.baseline());
-  CHECK(*c.ToImitate() == *a.ToImitate());
-  CHECK(c.best_step_time() == 2e9);
-  Take(c, kTwo);
-  CHECK(c.Stale());
-  CHECK(std::isnan(d.baseline()));
-  CHECK(d.ToImitate() == nullptr);
 }
 
 }  // namespace

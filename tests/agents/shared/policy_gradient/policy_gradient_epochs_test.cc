@@ -6,7 +6,6 @@
 
 #include "agents/shared/policy_gradient/policy_gradient.h"
 #include "tests/agents/shared/policy_gradient/logits_learner.h"
-#include "tests/support/states.h"
 
 namespace {
 
@@ -106,22 +105,6 @@ TEST_CASE("one epoch is the plain policy gradient, whatever the other settings o
   }
   CHECK(plain.learning->table().columns == ppo.learning->table().columns);
   CHECK(plain.learning->table().values == ppo.learning->table().values);
-}
-
-TEST_CASE("a restart forgets the weight of the divergence, a restored learner has it") {
-  PolicyGradientConfig config = Plain();
-  config.ppo = {.penalty = "kl", .epochs = 2, .kl_target = 1e-9, .kl_weight = 1};
-  Learner learner(config), restored(config), fresh(config);
-  for (int update = 0; update < 3; ++update) learner.Update(kTwo);
-  CHECK(learner.Column("kl_weight") == 4);  // doubled after the first two
-  CopyState(*learner.learning, *restored.learning);
-  learner.Update(kTwo);
-  restored.Update(kTwo);
-  CHECK(restored.Column("kl_weight") == 8);
-  CHECK(restored.logits() == learner.logits());
-  learner.learning->Restart(fresh.parameters);
-  learner.Update(kTwo);
-  CHECK(learner.Column("kl_weight") == 1);
 }
 
 }  // namespace

@@ -6,10 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/base/error.h"
 #include "framework/learn/ops.h"
 #include "tests/support/gradients.h"
-#include "tests/support/paths.h"
 
 namespace {
 
@@ -148,14 +146,6 @@ TEST_CASE("with clip nothing is adapted and no divergence read") {
   const Var loss =
       ppo.Loss(tape, tape.Constant(ColumnMatrix({0})), ColumnMatrix({0}), ColumnMatrix({5}), Var{});
   CHECK(tape.value(loss)(0, 0) == 5);
-}
-
-TEST_CASE("unknown names are refused by key, value and choices") {
-  const auto refusal = [](const PpoConfig& config) {
-    return MessageOf<InputError>([&] { Ppo(config, "ppo"); });
-  };
-  CHECK(refusal({.penalty = "trust"}) == "ppo.penalty: expected \"clip\", \"kl\", got \"trust\"");
-  CHECK(Ppo({.epochs = 7}, "ppo").epochs() == 7);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/base/error.h"
-#include "tests/support/paths.h"
 #include "tests/support/problems.h"
 
 namespace {
@@ -68,14 +66,6 @@ TEST_CASE("missing bytes make it cost more, relative to all bytes") {
   CHECK(Cost(config, Infeasible(25)) == doctest::Approx(std::sqrt(10.5)));
   config.deficit_weight = 0;
   CHECK(Cost(config, Infeasible(25)) == Cost(config, Infeasible(50)));
-}
-
-TEST_CASE("unknown names are refused by key, value and choices") {
-  const auto refusal = [](const RewardConfig& config) {
-    return MessageOf<InputError>([&] { Cost(config, Feasible(1)); });
-  };
-  CHECK(refusal({.transform = "square"}) ==
-        "reward.transform: expected \"identity\", \"log\", \"sqrt\", got \"square\"");
 }
 
 }  // namespace
