@@ -2,23 +2,16 @@
 
 import copy
 import gzip
-import importlib.util
 import json
-import pathlib
 import struct
-import sys
-import tempfile
 import unittest
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pathlib.Path(__file__).resolve().parent)]
+from import_support import Folder, by_name, graph_file, needs
+from traces_support import node, tensor, training_step
 
-from emplace import importers  # noqa: E402
-from emplace.importers import graph_file  # noqa: E402
-from emplace.importers.chakra import import_chakra, protobuf  # noqa: E402
-from emplace.importers.traces import aten  # noqa: E402
-from traces_support import node, run, tensor, training_step  # noqa: E402
-
-needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "SKIPPED, NOT TESTED: torch is missing")
+from emplace import importers
+from emplace.importers.chakra import import_chakra, protobuf
+from emplace.importers.traces import aten
 
 
 def varint(value: int) -> bytes:
@@ -63,7 +56,7 @@ class ExecutionTraces(unittest.TestCase):
 
     def test_a_training_step(self) -> None:
         document = self.imported(training_step()).document
-        ops = {op["name"]: op for op in document["ops"]}
+        ops = by_name(document)
         tensors = document["tensors"]
         names = [tensor["name"] for tensor in tensors]
         self.assertEqual(list(ops), ["parameter_2", "optimizer_state_3", "mm_0", "ones_like_0", "t_0", "mm_1", "mul_0",
@@ -108,7 +101,7 @@ class ExecutionTraces(unittest.TestCase):
         document = {"schema": "1.1.1", "nodes": [
             node(1, 1, "[pytorch|profiler|execution_trace|process]"), node(2, 1, "aten::relu", [x], [a]),
             node(3, 1, "aten::neg", [x], [b]), node(4, 1, "aten::exp", [b], [tensor(3, [8])])]}
-        ops = {op["name"]: op for op in self.imported(document).document["ops"]}
+        ops = by_name(self.imported(document).document)
         self.assertEqual(ops["exp_0"]["inputs"], ops["neg_0"]["outputs"])
 
     def test_what_was_made_inside_of_a_call_is_its_result(self) -> None:
@@ -118,7 +111,7 @@ class ExecutionTraces(unittest.TestCase):
             node(3, 2, "aten::exp", [x], [inner]), node(2, 1, "aten::special", [x], [y]),
             node(4, 1, "aten::neg", [inner], [tensor(4, [8])])]}
         document = self.imported(document).document
-        ops = {op["name"]: op for op in document["ops"]}
+        ops = by_name(document)
         self.assertNotIn("exp_0", ops)
         self.assertEqual(ops["neg_0"]["inputs"], ops["special_0"]["outputs"][1:])
 
@@ -141,7 +134,7 @@ class ExecutionTraces(unittest.TestCase):
         document["nodes"] += [node(50, 4, "sgemm", cat="kernel", dur=2.5), node(51, 4, "sgemm2", cat="kernel", dur=1.0)]
         with self.assertRaisesRegex(importers.ImportFailure, "does not name the device; say --device-kind NAME"):
             import_chakra(document)
-        ops = {op["name"]: op for op in import_chakra(document, device_kind="h100").document["ops"]}
+        ops = by_name(import_chakra(document, device_kind="h100").document)
         self.assertEqual(ops["mm_0"]["cost_ns"], {"h100": 3500})
         self.assertEqual(ops["add_0"]["cost_ns"], {"h100": 0})
 
@@ -182,13 +175,11 @@ class ExecutionTraces(unittest.TestCase):
             self.assertIn(expected, str(caught.exception))
 
 
-class Chakra(unittest.TestCase):
+class Chakra(Folder):
     """A product that needs 3 us, an all-reduce of its 4 kB, a node behind both; read from a file."""
 
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         shapes = field(1, "[[7, 8, 0, 1024, 4, 'cuda:0']]") + field(2, "[[32, 32]]") + field(3, "['Tensor(float)']")
         self.trace = (METADATA
                       + message(1, "aten::mm", 4, 3, attributes=attribute("num_ops", INT64, 65536), outputs=shapes)
@@ -198,17 +189,11 @@ class Chakra(unittest.TestCase):
                       + message(4, "end", 4, 1, data=(2, 300), control=(1,)))
 
     def document(self, data: bytes, *options: str, name: str = "trace.et") -> dict:
-        path, output = self.folder / name, self.folder / "out.json"
-        path.write_bytes(data)
-        status, err = run(str(path), "--from", "chakra", *options, "-o", str(output))
-        self.assertEqual(status, 0, err)
-        document = graph_file.read(output)
-        self.assertEqual(graph_file.check(document), [])
-        return document
+        return self.imported(self.write(name, data), "--from", "chakra", *options)
 
     def test_nodes(self) -> None:
         document = self.document(self.trace, "--device-kind", "h100")
-        ops, tensors = {op["name"]: op for op in document["ops"]}, document["tensors"]
+        ops, tensors = by_name(document), document["tensors"]
         product, sync, load, end = (ops[name] for name in ("aten::mm#1", "sync#2", "load#300", "end#4"))
         self.assertEqual((product["kind"], product["flops"], product["cost_ns"]), ("aten.mm", 65536, {"h100": 3000}))
         self.assertEqual([tensors[product["outputs"][0]][key] for key in ("shape", "dtype", "bytes")],
@@ -227,7 +212,7 @@ class Chakra(unittest.TestCase):
                  + message(2, "gemm", 4, 3, data=(1,), attributes=host(0))
                  + message(3, "aten::relu", 4, 9, data=(2,), attributes=host(1))
                  + message(4, "relu", 4, 2, data=(3,), attributes=host(0)))
-        ops = {op["name"]: op for op in self.document(trace, "--device-kind", "h100")["ops"]}
+        ops = by_name(self.document(trace, "--device-kind", "h100"))
         self.assertEqual(list(ops), ["gemm#2", "relu#4"])
         self.assertEqual(ops["relu#4"]["inputs"], ops["gemm#2"]["outputs"])
 
@@ -269,16 +254,11 @@ class Chakra(unittest.TestCase):
                                (b'{"id": "1"} {"id":', "is no JSON"),
                                (b'{"version": "1"} {"id": "x"}', "node 'x' '' cannot be read")):
             with self.subTest(expected):
-                path = self.folder / "trace.et"
-                path.write_bytes(data)
-                status, err = run(str(path), "-o", str(self.folder / "x.json"))
-                self.assertEqual(status, 2, err)
-                self.assertIn(expected, err)
-                self.assertEqual(len(err.strip().splitlines()), 1, err)
+                self.refused(expected, self.write("trace.et", data))
 
 
-@needs_torch
-class Torch(unittest.TestCase):
+@needs("torch")
+class Torch(Folder):
     def test_a_step_of_a_small_network(self) -> None:
         import torch
         from torch.profiler import ExecutionTraceObserver
@@ -291,14 +271,13 @@ class Torch(unittest.TestCase):
             torch.nn.functional.cross_entropy(net(torch.ones(2, 3, 8, 8)), torch.tensor([1, 2])).backward()
             rule.step()
         step()  # makes Adam's state
-        with tempfile.TemporaryDirectory() as folder:
-            path = str(pathlib.Path(folder) / "trace.json")
-            observer = ExecutionTraceObserver().register_callback(path)
-            observer.start()
-            step()
-            observer.stop()
-            observer.unregister_callback()
-            imported = importers.read(path)  # known by what is in it
+        path = self.path("trace.json")
+        observer = ExecutionTraceObserver().register_callback(path)
+        observer.start()
+        step()
+        observer.stop()
+        observer.unregister_callback()
+        imported = importers.read(path)  # known by what is in it
         document = imported.document
         self.assertEqual(graph_file.check(document), [])
         figures = graph_file.statistics(document)

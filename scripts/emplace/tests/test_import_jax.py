@@ -1,23 +1,16 @@
 """Tests of the importer of JAX steps that need JAX alone: phases, state, calls and loops, refusals, the command."""
 
-import contextlib
 import importlib.util
-import io
 import os
-import pathlib
-import sys
-import tempfile
-import textwrap
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from import_support import Folder, by_name, graph_file, needs, run
 
-from emplace.command_line import main  # noqa: E402
-from emplace.importers import ImportFailure, graph_file  # noqa: E402
-from emplace.importers.jax import import_jax  # noqa: E402
+from emplace.importers import ImportFailure
+from emplace.importers.jax import import_jax
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
-needs_jax = unittest.skipUnless(HAS_JAX, "the package jax is not installed")
+needs_jax = needs("jax")
 if HAS_JAX:
     import jax
     import jax.numpy as jnp
@@ -53,7 +46,7 @@ class Imports(unittest.TestCase):
         self.imported = import_jax(step, *arguments, **options)
         self.document_ = self.imported.document
         self.assertEqual(graph_file.check(self.document_), [])
-        self.ops = {op["name"]: op for op in self.document_["ops"]}
+        self.ops = by_name(self.document_)
         self.tensors = {tensor["name"]: tensor for tensor in self.document_["tensors"]}
         return self.document_
 
@@ -259,19 +252,11 @@ class CallsAndLoops(Imports):
 
 
 @needs_jax
-class Refusals(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file, self.output = (os.path.join(folder.name, name) for name in ("train.py", "step.json.gz"))
-
+class Refusals(Folder):
     def run_command(self, text: str, name: str, *arguments: str) -> tuple[int, str]:
-        with open(self.file, "w", encoding="utf-8") as file:
-            file.write(textwrap.dedent(text))
-        stderr = io.StringIO()
-        with contextlib.redirect_stderr(stderr):
-            code = main(["import", "--from", "jax", f"{self.file}:{name}", "-o", self.output, *arguments])
-        return code, stderr.getvalue()
+        file, self.output = self.write("train.py", text), self.path("step.json.gz")
+        code, _, said = run("--from", "jax", f"{file}:{name}", "-o", self.output, *arguments)
+        return code, said
 
     def refuse(self, expected: str, text: str, name: str = "training", *arguments: str) -> None:
         code, said = self.run_command(text, name, *arguments)

@@ -1,26 +1,23 @@
 """Tests of the importer of JAX steps with networks in flax and optimisers of optax: counts by hand and XLA's."""
 
-import importlib.util
 import pathlib
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from import_support import by_name, graph_file, needs
 
-from emplace.importers import graph_file, read  # noqa: E402
+from emplace.importers import read
 
-HAS_ALL = all(importlib.util.find_spec(name) for name in ("jax", "flax", "optax"))
 MODELS = pathlib.Path(__file__).with_name("jax_models.py")
 
 
-@unittest.skipUnless(HAS_ALL, "the packages jax, flax and optax are not installed")
+@needs("jax", "flax", "optax")
 class Networks(unittest.TestCase):
     def load(self, name: str, **settings) -> None:
         self.imported = read(f"{MODELS}:{name}", "jax", set=settings)
         self.document = self.imported.document
         self.assertEqual(graph_file.check(self.document), [])
         self.figures = graph_file.statistics(self.document)
-        self.ops = {op["name"]: op for op in self.document["ops"]}
+        self.ops = by_name(self.document)
 
     def products(self, phase: str) -> float:
         return sum(op["flops"] for op in self.document["ops"] if op.get("phase", "forward") == phase
@@ -44,7 +41,6 @@ class Networks(unittest.TestCase):
     def compare_with_xla(self, name: str, tolerance: float) -> None:
         """The FLOP of the whole step and those that XLA counts in the same program before it optimises."""
         import jax
-        sys.path.insert(0, str(MODELS.parent))
         import jax_models
         said = getattr(jax_models, name)()
         xla = jax.jit(said["step"]).lower(*said["arguments"]).cost_analysis()["flops"]

@@ -3,25 +3,11 @@
 What needs TensorFlow and Keras is skipped, loudly, without them.
 """
 
-import contextlib
-import importlib.util
-import io
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SOURCES = pathlib.Path(__file__).resolve().parents[1] / "src"
-sys.path.insert(0, str(SOURCES))
+from import_support import Folder, by_name, graph_file, matrix_work, needs, run, without_packages
 
-from emplace import importers  # noqa: E402
-from emplace.importers import command, graph_file  # noqa: E402
-
-needs_keras = unittest.skipUnless(
-    importlib.util.find_spec("tensorflow") and importlib.util.find_spec("keras"),
-    "SKIPPED, NOT TESTED: tensorflow or keras is missing; pip install -r scripts/requirements-tensorflow.txt")
+from emplace import importers
 
 MODELS = '''
 import keras
@@ -104,60 +90,37 @@ def number():
 '''
 
 
-def run(*arguments: str) -> tuple[int, str]:
-    """Exit code and standard error of `emplace import --from keras`, run in this process."""
-    err = io.StringIO()
-    with contextlib.redirect_stderr(err):
-        try:
-            status = command.main(["--from", "keras", *arguments])
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-    return status, err.getvalue()
-
-
-def matrix_work(document: dict, phase: str = "forward") -> float:
-    """FLOP of convolutions and matrix products in a phase."""
-    return sum(op.get("flops", 0) for op in document["ops"] if op.get("phase", "forward") == phase
-               and ("Conv" in op["kind"] or "MatMul" in op["kind"] or op["kind"] == "Einsum"))
-
-
 class Refusals(unittest.TestCase):
     def test_a_missing_package_is_named_with_the_command(self) -> None:
-        result = subprocess.run([sys.executable, "-S", "-m", "emplace", "import", "--from", "keras", "ResNet50"],
-                                capture_output=True, text=True,
-                                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)})
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("the Python package 'tensorflow' is missing", result.stderr)
-        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+        self.assertIn("the Python package 'tensorflow' is missing", without_packages("--from", "keras", "ResNet50"))
 
     def test_wrong_options(self) -> None:
         for arguments, expected in ((["ResNet50", "--batch", "0"], "--batch is 0, expected a whole number >= 1"),
                                     ([], "name a MODEL: FILE.keras"),
                                     (["ResNet50", "--length", "-2"], "--length is -2")):
             with self.subTest(arguments):
-                status, err = run(*arguments)
+                status, _, err = run("--from", "keras", *arguments)
                 self.assertEqual(status, 2)
                 self.assertIn(expected, err)
 
 
-@needs_keras
-class Models(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.module = self.folder / "models.py"
-        self.module.write_text(MODELS)
+@needs("tensorflow", "keras")
+class Models(Folder):
+    options = ("--from", "keras")
 
-    def imported(self, function: str, **options) -> importers.Imported:
+    def setUp(self) -> None:
+        super().setUp()
+        self.module = self.write("models.py", MODELS)
+
+    def model(self, function: str, **options) -> importers.Imported:
         imported = importers.read(f"{self.module}:{function}", "keras", **options)
         self.assertEqual(graph_file.check(imported.document), [])
         return imported
 
     def test_a_dense_layer_op_by_op(self) -> None:
-        document = self.imported("build", batch=4).document
+        document = self.model("build", batch=4).document
         tensors = document["tensors"]
-        ops = {op["name"]: op for op in document["ops"]}
+        ops = by_name(document)
         kernel = ops["dense/kernel"]
         self.assertEqual((kernel["kind"], tensors[kernel["outputs"][0]]["role"]), ("parameter", "parameter"))
         product = next(op for op in document["ops"] if op["kind"] == "MatMul" and op.get("phase") is None)
@@ -181,7 +144,7 @@ class Models(unittest.TestCase):
         self.assertEqual(len(outputs), 1, outputs)  # the loss
 
     def test_an_lstm_is_unrolled(self) -> None:
-        imported = self.imported("text", batch=2, length=7)
+        imported = self.model("text", batch=2, length=7)
         self.assertEqual([str(d) for d in imported.dropped],
                          ["loops of recurrent layers x 1: unrolled: every time step has ops of its own"])
         figures = graph_file.statistics(imported.document)
@@ -192,7 +155,7 @@ class Models(unittest.TestCase):
         self.assertIn("GatherV2", {op["kind"] for op in imported.document["ops"]})
 
     def test_a_transformer_block(self) -> None:
-        imported = self.imported("transformer", batch=2)
+        imported = self.model("transformer", batch=2)
         self.assertEqual(imported.dropped, [])
         figures = graph_file.statistics(imported.document)
         # Query, key, value, output (width 12, three heads of 4) and biases; norm; 12 -> 48 -> 12.
@@ -205,7 +168,7 @@ class Models(unittest.TestCase):
         self.assertEqual(figures["optimizer_state_bytes"], 4 * figures["parameters"] + 8 + 4)
 
     def test_a_class_of_ones_own_with_a_function_that_is_inlined(self) -> None:
-        document = self.imported("own", batch=4).document
+        document = self.model("own", batch=4).document
         self.assertEqual(graph_file.statistics(document)["parameters"], 3 * 7 + 7 + 7 * 2 + 2)
         kinds = {op["kind"] for op in document["ops"]}
         self.assertFalse({kind for kind in kinds if "Call" in kind}, kinds)
@@ -220,7 +183,7 @@ class Models(unittest.TestCase):
         self.assertEqual(matrix_work(document, "backward"), 2 * (84 + 2 * 56))
 
     def test_of_a_condition_the_larger_branch_is_taken(self) -> None:
-        imported = self.imported("condition", batch=2)
+        imported = self.model("condition", batch=2)
         self.assertEqual([str(dropped).split(":")[0] for dropped in imported.dropped], ["conditions x 1"])
         self.assertIn("the branch with more ops is taken", imported.dropped[0].why)
         kinds = {op["kind"] for op in imported.document["ops"]}
@@ -232,25 +195,25 @@ class Models(unittest.TestCase):
         self.assertIn(kernel["outputs"][0], written)
 
     def test_inference(self) -> None:
-        document = self.imported("not_compiled", batch=4, inference=True).document
+        document = self.model("not_compiled", batch=4, inference=True).document
         figures = graph_file.statistics(document)
         self.assertEqual((figures["backward_ops"], figures["update_ops"], figures["output_bytes"]), (0, 0, 4 * 3 * 4))
         self.assertTrue(document["source"]["inference"])
 
     def test_frozen_weights_are_parameters_without_gradient(self) -> None:
-        document = self.imported("frozen", batch=4, inference=True).document
+        document = self.model("frozen", batch=4, inference=True).document
         self.assertEqual(graph_file.statistics(document)["parameters"], 21)
         with self.assertRaisesRegex(importers.ImportFailure, "no trainable variables"):
-            self.imported("frozen", batch=4)
+            self.model("frozen", batch=4)
 
     def test_a_saved_model_is_the_same_step(self) -> None:
         from emplace.importers.keras import load_keras
         keras = load_keras()
         keras.utils.clear_session()
-        path = str(self.folder / "saved.keras")
+        path = self.path("saved.keras")
         keras.Sequential([keras.layers.Input([6]), keras.layers.Dense(3)]).save(path)
         first = importers.read(path, batch=4, loss="mse", optimizer="adam").document
-        second = self.imported("not_compiled", batch=4, loss="mse", optimizer="adam").document
+        second = self.model("not_compiled", batch=4, loss="mse", optimizer="adam").document
         self.assertEqual([op["kind"] for op in first["ops"]], [op["kind"] for op in second["ops"]])
         self.assertEqual(first["source"]["optimizer"], "adam")
 
@@ -263,19 +226,10 @@ class Models(unittest.TestCase):
         self.assertFalse(model.layers[0].unroll, "left as it was")
 
     def test_two_runs_give_the_same_bytes(self) -> None:
-        contents = set()
-        for seed in ("1", "2"):
-            path = self.folder / seed / "text.json.gz"
-            path.parent.mkdir()
-            subprocess.run([sys.executable, "-m", "emplace", "import", "--from", "keras", f"{self.module}:text",
-                            "--length", "3", "-o", str(path)], check=True, capture_output=True,
-                           env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCES)})
-            contents.add(path.read_bytes())
-        self.assertEqual(len(contents), 1)
+        self.same_bytes_for_every_hash_seed(f"{self.module}:text", "--length", "3")
 
     def test_what_is_refused(self) -> None:
-        broken = self.folder / "broken.keras"
-        broken.write_bytes(b"no archive")
+        broken = self.write("broken.keras", "no archive")
         for model, options, expected in (
                 (f"{self.module}:not_compiled", [], "the model is not compiled"),
                 (f"{self.module}:text", [], "say --length N for the dimensions that are open"),
@@ -285,16 +239,11 @@ class Models(unittest.TestCase):
                 (f"{self.module}:nothing", [], "has no function 'nothing'"),
                 (f"{self.module}:build", ["--loss", "no_loss"], "no_loss"),
                 (f"{self.module}:build", ["--optimizer", "no_rule"], "no_rule"),
-                (str(broken), [], "broken.keras: keras"),
-                (str(self.folder / "none.keras"), [], "there is no file"),
+                (broken, [], "broken.keras: keras"),
+                (self.path("none.keras"), [], "there is no file"),
                 ("Resnet50", [], "unknown model 'Resnet50', did you mean 'ResNet50'?")):
             with self.subTest(model=model, options=options):
-                status, err = run(model, *options, "-o", str(self.folder / "x.json"))
-                self.assertEqual(status, 2, err)
-                self.assertIn(expected, err)
-                self.assertNotIn("Traceback", err)
-                self.assertEqual(len(err.strip().splitlines()), 1, err)
-                self.assertFalse((self.folder / "x.json").exists())
+                self.refused(expected, model, *options)
 
 
 if __name__ == "__main__":

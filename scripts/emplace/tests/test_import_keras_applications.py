@@ -1,26 +1,12 @@
 """Tests of `emplace import --from keras`: published figures of keras.applications, formulas by hand."""
 
-import importlib.util
-import pathlib
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from import_support import graph_file, matrix_work, needs
 
-from emplace import importers  # noqa: E402
-from emplace.importers import graph_file  # noqa: E402
-from emplace.importers.tensorflow.work import flops  # noqa: E402
-from emplace.importers.work import OpView, Value  # noqa: E402
-
-needs_keras = unittest.skipUnless(
-    importlib.util.find_spec("tensorflow") and importlib.util.find_spec("keras"),
-    "SKIPPED, NOT TESTED: tensorflow or keras is missing; pip install -r scripts/requirements-tensorflow.txt")
-
-
-def matrix_work(document: dict, phase: str = "forward") -> float:
-    """FLOP of convolutions and matrix products in a phase."""
-    return sum(op.get("flops", 0) for op in document["ops"] if op.get("phase", "forward") == phase
-               and ("Conv" in op["kind"] or "MatMul" in op["kind"] or op["kind"] == "Einsum"))
+from emplace import importers
+from emplace.importers.tensorflow.work import flops
+from emplace.importers.work import OpView, Value
 
 
 class Einsum(unittest.TestCase):
@@ -40,7 +26,7 @@ class Einsum(unittest.TestCase):
         self.assertEqual(self.flops("ab->a", [[3, 5]], [3]), 15 - 3)
 
 
-@needs_keras
+@needs("tensorflow", "keras")
 class Applications(unittest.TestCase):
     """The figures that the papers and keras.applications publish: parameters, multiply-adds an image."""
 

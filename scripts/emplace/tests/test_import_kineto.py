@@ -5,29 +5,22 @@ The GPU trace here is written by hand; none of a real GPU was at hand.
 
 import copy
 import gzip
-import importlib.util
 import json
-import pathlib
-import sys
-import tempfile
 import unittest
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pathlib.Path(__file__).resolve().parent)]
+from import_support import Folder, by_name, graph_file, needs
+from traces_support import cpu_trace, event, gpu_trace, training_step
 
-from emplace import importers  # noqa: E402
-from emplace.importers import graph_file  # noqa: E402
-from emplace.importers.chakra import import_chakra  # noqa: E402
-from emplace.importers.kineto import copies, import_kineto  # noqa: E402
-from emplace.importers.kineto.trace import read_steps  # noqa: E402
-from traces_support import cpu_trace, event, gpu_trace, run, training_step  # noqa: E402
-
-needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "SKIPPED, NOT TESTED: torch is missing")
+from emplace import importers
+from emplace.importers.chakra import import_chakra
+from emplace.importers.kineto import copies, import_kineto
+from emplace.importers.kineto.trace import read_steps
 
 
-class ByHand(unittest.TestCase):
+class ByHand(Folder):
     def ops(self, imported: importers.Imported) -> dict[str, dict]:
         self.assertEqual(graph_file.check(imported.document), [])
-        return {op["name"]: op for op in imported.document["ops"]}
+        return by_name(imported.document)
 
     def test_order_alone(self) -> None:
         imported = import_kineto(cpu_trace(), device_kind="cpu2")
@@ -51,7 +44,7 @@ class ByHand(unittest.TestCase):
     def test_with_the_execution_trace(self) -> None:
         imported = import_kineto(cpu_trace(), training_step(), device_kind="cpu2")
         ops = self.ops(imported)
-        plain = {op["name"]: op for op in import_chakra(training_step()).document["ops"]}
+        plain = by_name(import_chakra(training_step()).document)
         for name, op in ops.items():
             self.assertEqual({key: value for key, value in op.items() if key != "cost_ns"}, plain[name])
         self.assertEqual({name: op["cost_ns"]["cpu2"] for name, op in ops.items() if "cost_ns" in op},
@@ -167,31 +160,19 @@ class ByHand(unittest.TestCase):
             self.assertIn(expected, str(caught.exception))
 
     def test_files(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "t.json.gz").write_bytes(gzip.compress(json.dumps(gpu_trace()).encode()))
-            (folder / "e.json").write_text(json.dumps(training_step()))
-            outputs = []
-            for output in ("a.json", "a.json"):
-                status, err = run(str(folder / "t.json.gz"), "--execution-trace", str(folder / "e.json"), "-o",
-                                  str(folder / output))
-                self.assertEqual(status, 0, err)
-                outputs.append((folder / output).read_bytes())
-            self.assertEqual(outputs[0], outputs[1])
-            (folder / "b.json").write_text('{"traceEvents": [')
-            (folder / "c.json").write_text("[]")
-            for arguments, expected in ((["b.json"], "b.json:1: is no JSON"), (["c.json"], "holds a JSON list"),
-                                        (["none.json"], "cannot be read"),
-                                        (["t.json.gz", "--execution-trace", str(folder / "no")], "cannot be read")):
-                status, err = run("--from", "kineto", str(folder / arguments[0]), *arguments[1:], "-o",
-                                  str(folder / "x.json"))
-                self.assertEqual(status, 2)
-                self.assertIn(expected, err)
-                self.assertEqual(len(err.strip().splitlines()), 1, err)
+        trace = self.write("t.json.gz", gzip.compress(json.dumps(gpu_trace()).encode()))
+        execution = self.write("e.json", json.dumps(training_step()))
+        first, second = (self.imported(trace, "--execution-trace", execution) for _ in range(2))
+        self.assertEqual(graph_file.serialize(first), graph_file.serialize(second))
+        cut, others = self.write("b.json", '{"traceEvents": ['), self.write("c.json", "[]")
+        for arguments, expected in (([cut], "b.json:1: is no JSON"), ([others], "holds a JSON list"),
+                                    ([self.path("none.json")], "cannot be read"),
+                                    ([trace, "--execution-trace", self.path("no")], "cannot be read")):
+            self.refused(expected, "--from", "kineto", *arguments)
 
 
-@needs_torch
-class Torch(unittest.TestCase):
+@needs("torch")
+class Torch(Folder):
     def test_a_real_step_on_the_cpu(self) -> None:
         import torch
         from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
@@ -203,16 +184,15 @@ class Torch(unittest.TestCase):
             torch.nn.functional.cross_entropy(net(torch.ones(8, 16)), torch.zeros(8, dtype=torch.int64)).backward()
             rule.step()
         step()
-        with tempfile.TemporaryDirectory() as name:
-            execution, trace = str(pathlib.Path(name) / "e.json"), str(pathlib.Path(name) / "t.json.gz")
-            observer = ExecutionTraceObserver()
-            observer.register_callback(execution)
-            with profile(activities=[ProfilerActivity.CPU], record_shapes=True,
-                         execution_trace_observer=observer) as profiler:
-                step()
-            profiler.export_chrome_trace(trace)
-            imported = importers.read(trace, device_kind="cpu2", execution_trace=execution)
-            ordered = importers.read(trace, device_kind="cpu2")
+        execution, trace = self.path("e.json"), self.path("t.json.gz")
+        observer = ExecutionTraceObserver()
+        observer.register_callback(execution)
+        with profile(activities=[ProfilerActivity.CPU], record_shapes=True,
+                     execution_trace_observer=observer) as profiler:
+            step()
+        profiler.export_chrome_trace(trace)
+        imported = importers.read(trace, device_kind="cpu2", execution_trace=execution)
+        ordered = importers.read(trace, device_kind="cpu2")
         figures = graph_file.statistics(imported.document)
         self.assertEqual(graph_file.check(imported.document), [])
         self.assertEqual(figures["parameters"], 16 * 32 + 32 + 32 * 4 + 4)

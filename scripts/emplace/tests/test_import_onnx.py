@@ -1,24 +1,17 @@
 """Tests of the importer of ONNX models: names, weights, sizes, views, refusals, the command."""
 
-import contextlib
 import importlib.util
-import io
 import os
-import pathlib
-import sys
-import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from import_support import Folder, by_name, graph_file, needs, run
 
-from emplace import importers  # noqa: E402
-from emplace.command_line import main  # noqa: E402
-from emplace.importers import ImportFailure, graph_file  # noqa: E402
-from emplace.importers.onnx import import_onnx  # noqa: E402
-from emplace.importers.onnx.model import load  # noqa: E402
+from emplace import importers
+from emplace.importers import ImportFailure
+from emplace.importers.onnx import import_onnx
+from emplace.importers.onnx.model import load
 
-HAS_ONNX = importlib.util.find_spec("onnx") is not None
-needs_onnx = unittest.skipUnless(HAS_ONNX, "the package onnx is not installed")
+needs_onnx = needs("onnx")
 
 CLASSIFIER = """<ir_version: 9, opset_import: ["" : 18]>
 classifier (float[batch, 4] x) => (float[rows, 3] y)
@@ -49,22 +42,18 @@ def parse(text: str):
     return model
 
 
-def by_name(document: dict) -> dict:
-    return {op["name"]: op for op in document["ops"]}
-
-
 class Interface(unittest.TestCase):
     def test_the_format_is_known_by_the_name_of_the_file(self) -> None:
         self.assertEqual(importers.format_of("some/model.onnx").name, "onnx")
 
-    @unittest.skipIf(HAS_ONNX, "the package onnx is installed")
+    @unittest.skipIf(importlib.util.find_spec("onnx"), "the package onnx is installed")
     def test_the_missing_package_is_named(self) -> None:
         with self.assertRaisesRegex(ImportFailure, r"package 'onnx' is missing.*emplace-placement\[onnx\]"):
             import_onnx("model.onnx")
 
 
 @needs_onnx
-class Graphs(unittest.TestCase):
+class Graphs(Folder):
     def document(self, text: str, **options) -> dict:
         self.imported = import_onnx(parse(text), **options)
         self.assertEqual(graph_file.check(self.imported.document), [])
@@ -188,38 +177,35 @@ class Graphs(unittest.TestCase):
 
     def test_external_data_need_not_be_there(self) -> None:
         import onnx
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "m.onnx")
-            onnx.save_model(parse(CLASSIFIER), path, save_as_external_data=True, location="m.data", size_threshold=0)
-            there = import_onnx(path, dims={"batch": 8}).document
-            self.assertEqual(there, {**import_onnx(parse(CLASSIFIER), dims={"batch": 8}).document, "name": "m",
-                                     "source": {**there["source"], "model": "m.onnx"}})
-            onnx.save_model(parse(CLASSIFIER), path, save_as_external_data=True, location="gone.data",
-                            size_threshold=64)  # of the weights only `w` is as large
-            os.unlink(os.path.join(folder, "gone.data"))
-            self.assertEqual(import_onnx(path, dims={"batch": 8}).document, there)
+        path = self.path("m.onnx")
+        onnx.save_model(parse(CLASSIFIER), path, save_as_external_data=True, location="m.data", size_threshold=0)
+        there = import_onnx(path, dims={"batch": 8}).document
+        self.assertEqual(there, {**import_onnx(parse(CLASSIFIER), dims={"batch": 8}).document, "name": "m",
+                                 "source": {**there["source"], "model": "m.onnx"}})
+        onnx.save_model(parse(CLASSIFIER), path, save_as_external_data=True, location="gone.data",
+                        size_threshold=64)  # of the weights only `w` is as large
+        os.unlink(self.path("gone.data"))
+        self.assertEqual(import_onnx(path, dims={"batch": 8}).document, there)
 
     def test_external_data_stays_below_the_folder(self) -> None:
         import onnx
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "m.onnx")
-            with open(os.path.join(folder, "m"), "wb") as file:
-                file.write(bytes(8))
-            for location, expected in (("m", None), ("./m", None), ("../m", "../m"), ("a/../../m", "../m"),
-                                       ("/etc/passwd", "/etc/passwd"), ("..", "..")):
-                shape = onnx.TensorProto(name="s", data_type=onnx.TensorProto.INT64, dims=[1],
-                                         data_location=onnx.TensorProto.EXTERNAL)
-                shape.external_data.add(key="location", value=location)
-                model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], [], [shape]))
-                onnx.save_model(model, path)
-                with self.subTest(location):
-                    if expected is None:
-                        self.assertEqual(load(path)[0].graph.initializer[0].raw_data, bytes(8))
-                        continue
-                    with self.assertRaises(ImportFailure) as caught:
-                        load(path)
-                    self.assertEqual(str(caught.exception), f"{path}: the external data of 's' is {expected!r}; "
-                                     "expected a file below the model's folder")
+        path = self.path("m.onnx")
+        self.write("m", bytes(8))
+        for location, expected in (("m", None), ("./m", None), ("../m", "../m"), ("a/../../m", "../m"),
+                                   ("/etc/passwd", "/etc/passwd"), ("..", "..")):
+            shape = onnx.TensorProto(name="s", data_type=onnx.TensorProto.INT64, dims=[1],
+                                     data_location=onnx.TensorProto.EXTERNAL)
+            shape.external_data.add(key="location", value=location)
+            model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], [], [shape]))
+            onnx.save_model(model, path)
+            with self.subTest(location):
+                if expected is None:
+                    self.assertEqual(load(path)[0].graph.initializer[0].raw_data, bytes(8))
+                    continue
+                with self.assertRaises(ImportFailure) as caught:
+                    load(path)
+                self.assertEqual(str(caught.exception), f"{path}: the external data of 's' is {expected!r}; "
+                                 "expected a file below the model's folder")
 
 
 @needs_onnx
@@ -307,26 +293,19 @@ class Refusals(unittest.TestCase):
 
 
 @needs_onnx
-class Command(unittest.TestCase):
-    def run_command(self, *arguments: str) -> tuple[int, str]:
-        stderr = io.StringIO()
-        with contextlib.redirect_stderr(stderr):
-            code = main(["import", *arguments])
-        return code, stderr.getvalue()
-
+class Command(Folder):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.model, self.output = (os.path.join(folder.name, name) for name in ("m.onnx", "m_b8.json.gz"))
+        super().setUp()
+        self.model, self.output = self.path("m.onnx"), self.path("m_b8.json.gz")
 
     def test_a_model_becomes_a_graph_file(self) -> None:
         import onnx
         onnx.save(parse(CLASSIFIER), self.model)
-        code, text = self.run_command(self.model, "--dim", "batch=8", "-o", self.output)
+        code, _, text = run(self.model, "--dim", "batch=8", "-o", self.output)
         self.assertEqual(code, 0)
         self.assertIn("m_b8: 10 ops, 11 tensors, 30 parameters", text)
         self.assertEqual(graph_file.read(self.output)["name"], "m_b8")
-        self.assertEqual(self.run_command(self.model, "--shape", "x=8,4", "-o", self.output)[0], 0)
+        self.assertEqual(run(self.model, "--shape", "x=8,4", "-o", self.output)[0], 0)
 
     def test_a_broken_file_gives_one_sentence(self) -> None:
         good = parse(CLASSIFIER).SerializeToString()
@@ -335,21 +314,17 @@ class Command(unittest.TestCase):
         kinds = {"empty": b"", "text": b"no model at all", "cut off": good[:len(good) // 2],
                  "a tensor from nowhere": cut.SerializeToString()}
         for what, data in kinds.items():
-            with self.subTest(what), open(self.model, "wb") as file:
-                file.write(data)
-                file.flush()
-                code, text = self.run_command(self.model, "--dim", "batch=8", "-o", self.output)
+            with self.subTest(what):
+                code, _, text = run(self.write("m.onnx", data), "--dim", "batch=8", "-o", self.output)
                 self.assertEqual(code, 2, text)
                 self.assertRegex(text, r"^emplace import: .*m\.onnx: is no (valid )?ONNX model: [^\n]+\n$")
         self.assertFalse(os.path.exists(self.output))
 
     def test_a_missing_file_and_wrong_sizes(self) -> None:
-        self.assertEqual(self.run_command("gone.onnx"),
-                         (2, "emplace import: gone.onnx: cannot be read: No such file or directory\n"))
-        self.assertEqual(self.run_command(self.model, "--dim", "batch=eight"),
-                         (2, "emplace import: --dim batch=eight: 'eight' is no size; expected whole numbers >= 0\n"))
-        self.assertEqual(self.run_command(self.model, "--dim", "batch"),
-                         (2, "emplace import: --dim batch: expected NAME=VALUE\n"))
+        self.refused("emplace import: gone.onnx: cannot be read: No such file or directory\n", "gone.onnx")
+        self.refused("emplace import: --dim batch=eight: 'eight' is no size; expected whole numbers >= 0\n", self.model,
+                     "--dim", "batch=eight")
+        self.refused("emplace import: --dim batch: expected NAME=VALUE\n", self.model, "--dim", "batch")
 
 
 if __name__ == "__main__":

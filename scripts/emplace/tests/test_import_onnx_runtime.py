@@ -1,21 +1,17 @@
 """Every tensor's shape and type against what ONNX Runtime computes, for the models that the package onnx ships."""
 
-import importlib.util
 import os
 import pathlib
-import sys
 import unittest
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from import_support import graph_file, needs
 
-from emplace.importers import ImportFailure, graph_file  # noqa: E402
-from emplace.importers.onnx import import_onnx  # noqa: E402
-
-HAS_BOTH = all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime"))
+from emplace.importers import ImportFailure
+from emplace.importers.onnx import import_onnx
 
 
-@unittest.skipUnless(HAS_BOTH, "the packages onnx and onnxruntime are not installed")
+@needs("onnx", "onnxruntime")
 class ShapesAsComputed(unittest.TestCase):
     def test_networks(self) -> None:
         import onnx

@@ -1,17 +1,13 @@
 """Tests of `emplace import --from pipedream`: hand-made profiles in the format of PipeDream's profiler."""
 
-import contextlib
-import io
+import os
 import pathlib
-import sys
-import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from import_support import Folder, by_name, graph_file
 
-from emplace import importers  # noqa: E402
-from emplace.importers import command, graph_file  # noqa: E402
-from emplace.importers.pipedream import import_pipedream  # noqa: E402
+from emplace import importers
+from emplace.importers.pipedream import import_pipedream
 
 
 def line(name: str, text: str, forward: float, backward: float, activation: str, parameters: float) -> str:
@@ -39,21 +35,6 @@ RECURRENT = (line("node1", "Input0", 0, 0, "0.0", 0) + line("node2", "hidden", 0
                     "4000.0", 3600).rstrip("\n") + " -- stage_id=1\n"
              + "\tnode1 -- node3\n\tnode2 -- node4\n\tnode3 -- node4\n\tnode4 -- node5\n\tnode4 -- node6\n"
                "\tnode5 -- node7\n")
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    """Exit code and standard error of `emplace import`, run in this process."""
-    err = io.StringIO()
-    with contextlib.redirect_stderr(err):
-        try:
-            status = command.main(list(arguments))
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-    return status, err.getvalue()
-
-
-def by_name(document: dict) -> dict[str, dict]:
-    return {op["name"]: op for op in document["ops"]}
 
 
 class Profiles(unittest.TestCase):
@@ -152,24 +133,18 @@ class Profiles(unittest.TestCase):
         self.assertIn("FLOPs and element types x 5", told)
 
 
-class Command(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name) / "tiny"
-        self.folder.mkdir()
-        self.path = self.folder / "graph.txt"
+class Command(Folder):
+    def profile(self, text: str | bytes) -> str:
+        os.makedirs(self.path("tiny"), exist_ok=True)
+        return self.write("tiny/graph.txt", text)
 
     def test_the_format_is_known_by_its_name(self) -> None:
-        self.path.write_text(RESIDUAL)
-        output = self.folder / "out.json"
-        status, err = run(str(self.path), "--device-kind", "v100", "-o", str(output))
-        self.assertEqual(status, 0, err)
-        document = graph_file.read(output)
+        arguments = [self.profile(RESIDUAL), "--device-kind", "v100"]
+        document = self.imported(*arguments, output="out.json")
         self.assertEqual((document["name"], document["source"]["model"]), ("out", "tiny"))
-        first = output.read_bytes()
-        run(str(self.path), "--device-kind", "v100", "-o", str(output))
-        self.assertEqual(output.read_bytes(), first)
+        first = pathlib.Path(self.path("out.json")).read_bytes()
+        self.imported(*arguments, output="out.json")
+        self.assertEqual(pathlib.Path(self.path("out.json")).read_bytes(), first)
 
     def test_what_is_refused(self) -> None:
         good = line("node1", "Input", 0, 0, "8.0", 0)
@@ -187,19 +162,10 @@ class Command(unittest.TestCase):
                  "the edges make a circle through"),
                 ("\n", "graph.txt: holds no node")):
             with self.subTest(expected):
-                self.path.write_text(text)
-                status, err = run(str(self.path), "--device-kind", "v100", "-o", str(self.folder / "x.json"))
-                self.assertEqual(status, 2)
-                self.assertIn(expected, err)
-                self.assertEqual(len(err.strip().splitlines()), 1, err)
-        for arguments, expected in (([str(self.path)], "say --device-kind NAME"),
-                                    ([str(self.folder / "no" / "graph.txt"), "--device-kind", "k"], "cannot be read")):
-            status, err = run(*arguments, "-o", str(self.folder / "x.json"))
-            self.assertEqual(status, 2)
-            self.assertIn(expected, err)
-        self.path.write_bytes(b"\xff\xfe\x00")
-        status, err = run(str(self.path), "--device-kind", "v100", "-o", str(self.folder / "x.json"))
-        self.assertEqual((status, "cannot be read" in err), (2, True))
+                self.refused(expected, self.profile(text), "--device-kind", "v100")
+        self.refused("say --device-kind NAME", self.profile(good))
+        self.refused("cannot be read", self.path("no/graph.txt"), "--device-kind", "k")
+        self.refused("cannot be read", self.profile(b"\xff\xfe\x00"), "--device-kind", "v100")
 
 
 if __name__ == "__main__":

@@ -4,46 +4,16 @@ What needs TensorFlow is skipped, loudly, without it.
 """
 
 import collections
-import contextlib
-import importlib.util
-import io
 import math
-import os
 import pathlib
-import sys
-import tempfile
 import unittest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
-GRAPHS = REPOSITORY / "configs" / "graphs"
-sys.path.insert(0, str(REPOSITORY / "scripts" / "emplace" / "src"))
+from import_support import Folder, graph_file, matrix_work, needs, run
 
-from emplace.importers import command, graph_file  # noqa: E402
-from emplace.importers.tensorflow import load_tensorflow, work  # noqa: E402
-from emplace.importers.work import OpView, Value  # noqa: E402
+from emplace.importers.tensorflow import load_tensorflow, work
+from emplace.importers.work import OpView, Value
 
-HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
-needs_tensorflow = unittest.skipUnless(
-    HAS_TENSORFLOW, "SKIPPED, NOT TESTED: tensorflow is missing; "
-                    "pip install -r scripts/requirements-tensorflow.txt")
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    """Exit code and standard error of `emplace import --from tensorflow`, run in this process."""
-    err = io.StringIO()
-    with contextlib.redirect_stderr(err):
-        try:
-            status = command.main(["--from", "tensorflow", *arguments])
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-    return status, err.getvalue()
-
-
-def multiply_adds(document: dict) -> float:
-    """Forward multiply-adds of convolutions and matrix products."""
-    return sum(op.get("flops", 0) for op in document["ops"]
-               if op.get("phase", "forward") == "forward"
-               and ("Conv" in op["kind"] or "MatMul" in op["kind"])) / 2
+GRAPHS = pathlib.Path(__file__).resolve().parents[3] / "configs" / "graphs"
 
 
 class CommittedGraphs(unittest.TestCase):
@@ -57,30 +27,30 @@ class CommittedGraphs(unittest.TestCase):
     def test_inception_v3(self) -> None:
         document, figures = self.graph("inception_v3")
         self.assertEqual(figures["parameters"], 23_834_568 + 3_326_696)  # network + auxiliary head
-        self.assertAlmostEqual(multiply_adds(document) / 32 / 1e9, 5.72, delta=0.02)
+        self.assertAlmostEqual(matrix_work(document) / 2 / 32 / 1e9, 5.72, delta=0.02)
 
     def test_resnet50(self) -> None:
         document, figures = self.graph("resnet50")
         self.assertEqual(figures["parameters"], 25_557_032)
-        self.assertAlmostEqual(multiply_adds(document) / 32 / 1e9, 4.09, delta=0.01)
+        self.assertAlmostEqual(matrix_work(document) / 2 / 32 / 1e9, 4.09, delta=0.01)
 
     def test_resnet152(self) -> None:
         for name, batch in (("resnet152", 128), ("resnet152_b32", 32)):
             document, figures = self.graph(name)
             self.assertEqual(figures["parameters"], 60_192_808)
-            self.assertAlmostEqual(multiply_adds(document) / batch / 1e9, 11.51, delta=0.01)
+            self.assertAlmostEqual(matrix_work(document) / 2 / batch / 1e9, 11.51, delta=0.01)
 
     def test_nasnet_mobile(self) -> None:
         document, figures = self.graph("nasnet")
         self.assertEqual(figures["parameters"], 5_289_978)
-        self.assertAlmostEqual(multiply_adds(document) / 32 / 1e6, 564, delta=1)
+        self.assertAlmostEqual(matrix_work(document) / 2 / 32 / 1e6, 564, delta=1)
 
     def test_rnnlm(self) -> None:
         document, figures = self.graph("rnnlm")
         v, h = 10_000, 2048
         self.assertEqual(figures["parameters"], v * h + 2 * (2 * h * 4 * h + 4 * h) + h * v + v)
         # A word: two cells of [2h] x [2h, 4h] and one softmax of [h] x [h, v].
-        self.assertEqual(multiply_adds(document), 64 * 40 * (2 * 2 * h * 4 * h + h * v))
+        self.assertEqual(matrix_work(document) / 2, 64 * 40 * (2 * 2 * h * 4 * h + h * v))
 
     def test_nmt(self) -> None:
         document, figures = self.graph("nmt")
@@ -90,7 +60,7 @@ class CommittedGraphs(unittest.TestCase):
         self.assertEqual(figures["parameters"],
                          2 * v * h + cells + (h * h + h * h + h + 2 * h * h) + h * v + v)
         per_word = cells - 4 * 4 * h + 4 * h * h + h * v
-        self.assertEqual(multiply_adds(document), 64 * 40 * per_word)
+        self.assertEqual(matrix_work(document) / 2, 64 * 40 * per_word)
 
     def test_backward_is_twice_forward(self) -> None:
         for name in ("inception_v3", "resnet50", "nasnet", "rnnlm", "nmt"):
@@ -164,7 +134,7 @@ class Work(unittest.TestCase):
         self.assertIsNone(work.bytes_accessed(self.view("Mul", [[6], [6]], [[6]])))
         self.assertIsNone(work.flops(self.view("Mystery", [[6]], [[6]])))
 
-    @needs_tensorflow
+    @needs("tensorflow")
     def test_agrees_with_tensorflow_s_own_figures(self) -> None:
         """Where the profiler knows a kind; exceptions are listed with the reason."""
         tf = load_tensorflow()
@@ -194,14 +164,13 @@ class Work(unittest.TestCase):
         self.assertGreater(len(compared), 12, compared)
 
 
-class Kernels(unittest.TestCase):
+class Kernels(Folder):
     """A graph file with --kernels: the same graph, but for what had no GPU kernel."""
 
     def test_of_2016_keep_unique_on_the_cpu(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "old.json.gz")
-            status, err = run(str(GRAPHS / "nmt.json.gz"), "--kernels", "tf2016", "-o", path)
-            old, today = graph_file.read(path), graph_file.read(GRAPHS / "nmt.json.gz")
+        path = self.path("old.json.gz")
+        status, _, err = run("--from", "tensorflow", str(GRAPHS / "nmt.json.gz"), "--kernels", "tf2016", "-o", path)
+        old, today = graph_file.read(path), graph_file.read(GRAPHS / "nmt.json.gz")
         self.assertEqual(status, 0, err)
         self.assertIn("ops that may run anywhere x 2: no GPU kernel in tf2016", err)
         self.assertEqual((old["name"], old["source"].pop("kernels")), ("old", "tf2016"))

@@ -1,28 +1,17 @@
 """Tests of `emplace import --from tensorflow`: steps that it makes, and what it refuses."""
 
 import argparse
-import contextlib
-import hashlib
-import importlib.util
-import io
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
+import functools
 import unittest
 
-SOURCES = pathlib.Path(__file__).resolve().parents[1] / "src"
-sys.path.insert(0, str(SOURCES))
+import import_support
+from import_support import Folder, graph_file, needs, without_packages
 
-from emplace import importers  # noqa: E402
-from emplace.importers import command, graph_file, tensorflow  # noqa: E402
-from emplace.importers.tensorflow import request  # noqa: E402
+from emplace import importers
+from emplace.importers import tensorflow
+from emplace.importers.tensorflow import request
 
-HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
-needs_tensorflow = unittest.skipUnless(
-    HAS_TENSORFLOW, "SKIPPED, NOT TESTED: tensorflow is missing; "
-                    "pip install -r scripts/requirements-tensorflow.txt")
+run = functools.partial(import_support.run, "--from", "tensorflow")
 
 USER_MODEL = '''
 import tensorflow as tf
@@ -59,17 +48,6 @@ def fails(batch):
 '''
 
 
-def run(*arguments: str) -> tuple[int, str]:
-    """Exit code and standard error of `emplace import --from tensorflow`, run in this process."""
-    err = io.StringIO()
-    with contextlib.redirect_stderr(err):
-        try:
-            status = command.main(["--from", "tensorflow", *arguments])
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-    return status, err.getvalue()
-
-
 class Refusals(unittest.TestCase):
     def test_wrong_requests_are_answered_with_the_choices(self) -> None:
         for arguments, expected in (
@@ -91,22 +69,17 @@ class Refusals(unittest.TestCase):
                 (["x.pb", "--batch", "2", "--loss", "l", "--train-op", "t"], "--batch does not apply to a GraphDef"),
                 (["x.pb"], "x.pb: a GraphDef needs --loss NAME and --train-op NAME")):
             with self.subTest(arguments):
-                status, err = run(*arguments)
+                status, _, err = run(*arguments)
                 self.assertEqual(status, 2)
                 self.assertIn(expected, err)
 
     def test_a_missing_package_is_named_with_the_command(self) -> None:
-        # -S: no site-packages, so TensorFlow is not found whether installed or not.
-        result = subprocess.run(
-            [sys.executable, "-S", "-m", "emplace", "import", "--from", "tensorflow", "rnnlm"], capture_output=True,
-            text=True, env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)})
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("the Python package 'tensorflow' is missing", result.stderr)
-        self.assertIn("pip install 'emplace-placement[tensorflow]'", result.stderr)
-        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+        said = without_packages("--from", "tensorflow", "rnnlm")
+        self.assertIn("the Python package 'tensorflow' is missing", said)
+        self.assertIn("pip install 'emplace-placement[tensorflow]'", said)
 
     def test_a_missing_folder_is_told_before_the_work(self) -> None:
-        status, err = run("rnnlm", "-o", "/no_such_folder/x.json.gz")
+        status, _, err = run("rnnlm", "-o", "/no_such_folder/x.json.gz")
         self.assertEqual(status, 2)
         self.assertIn("/no_such_folder", err)
 
@@ -115,28 +88,19 @@ class Refusals(unittest.TestCase):
         self.assertIn("resnet152", tensorflow.EPILOG)
 
 
-@needs_tensorflow
-class Exporting(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.module = self.folder / "user_model.py"
-        self.module.write_text(USER_MODEL)
+@needs("tensorflow")
+class Exporting(Folder):
+    options = ("--from", "tensorflow")
 
-    def export(self, *arguments: str) -> dict:
-        path = str(self.folder / "out.json")
-        status, err = run(*arguments, "-o", path)
-        self.assertEqual(status, 0, err)
-        document = graph_file.read(path)
-        self.assertEqual(graph_file.check(document), [])
-        return document
+    def setUp(self) -> None:
+        super().setUp()
+        self.module = self.write("user_model.py", USER_MODEL)
 
     def test_own_models_with_every_optimizer_and_kind_of_variable(self) -> None:
         for function in ("build", "build_resource"):
             for optimizer, slots in (("sgd", 0), ("momentum", 1), ("rmsprop", 2), ("adam", 2)):
                 with self.subTest(function=function, optimizer=optimizer):
-                    document = self.export(f"{self.module}:{function}", "--optimizer", optimizer, "--batch", "4")
+                    document = self.imported(f"{self.module}:{function}", "--optimizer", optimizer, "--batch", "4")
                     figures = graph_file.statistics(document)
                     self.assertEqual(figures["parameters"], 50 * 16 + 16 * 10)
                     self.assertEqual(figures["optimizer_state_bytes"],
@@ -153,49 +117,37 @@ class Exporting(unittest.TestCase):
                                    ("fails", "user_model.py:32: fails() failed: ValueError: no such layer"),
                                    ("missing", "has no function 'missing'; choices: build, build_resource")):
             with self.subTest(function):
-                status, err = run(f"{self.module}:{function}", "-o", str(self.folder / "x.json"))
-                self.assertEqual(status, 2)
-                self.assertIn(expected, err)
-                self.assertFalse((self.folder / "x.json").exists())
+                self.refused(expected, f"{self.module}:{function}")
 
     def test_a_graph_def_gives_the_same_graph(self) -> None:
         for optimizer in request.CHOICES["optimizer"]:
             with self.subTest(optimizer):
-                arguments = [str(self.module), "--optimizer", optimizer, "--batch", "4"]
-                direct = self.export(*arguments)
+                arguments = [self.module, "--optimizer", optimizer, "--batch", "4"]
+                direct = self.imported(*arguments)
                 parser = argparse.ArgumentParser()
                 parser.add_argument("model")
                 request.add_arguments(parser)
-                step = request.build_step(str(self.module), parser.parse_args(arguments))[2]
-                path = self.folder / "step.pb"
-                path.write_bytes(step.graph.as_graph_def().SerializeToString())
-                again = self.export(str(path), "--loss", step.loss.op.name, "--train-op", "train_step")
+                step = request.build_step(self.module, parser.parse_args(arguments))[2]
+                path = self.write("step.pb", step.graph.as_graph_def().SerializeToString())
+                again = self.imported(path, "--loss", step.loss.op.name, "--train-op", "train_step")
                 object_ = tensorflow.import_tensorflow(step.graph, step.loss.op.name, "train_step").document
                 for key in ("tensors", "ops"):
                     self.assertEqual(again[key], direct[key])
                     self.assertEqual(object_[key], direct[key])
 
     def test_two_runs_give_the_same_bytes(self) -> None:
-        digests = set()
-        for seed in ("1", "2"):
-            path = self.folder / seed / "small.json.gz"  # a graph is named after its file
-            path.parent.mkdir()
-            subprocess.run([sys.executable, "-m", "emplace", "import", "--from", "tensorflow", "nmt", "--unroll", "3",
-                            "--hidden", "8", "--vocab", "20", "-o", str(path)], check=True, capture_output=True,
-                           env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SOURCES)})
-            digests.add(hashlib.sha256(path.read_bytes()).hexdigest())
-        self.assertEqual(len(digests), 1)
+        self.same_bytes_for_every_hash_seed("nmt", "--unroll", "3", "--hidden", "8", "--vocab", "20")
 
     def test_sizes_change_the_graph_as_they_should(self) -> None:
         def ops(*options: str) -> int:
-            return len(self.export("rnnlm", "--hidden", "8", "--vocab", "20", *options)["ops"])
+            return len(self.imported("rnnlm", "--hidden", "8", "--vocab", "20", *options)["ops"])
         small = ops("--unroll", "4", "--layers", "1")
         self.assertGreater(ops("--unroll", "8", "--layers", "1"), 1.8 * small)
         self.assertGreater(ops("--unroll", "4", "--layers", "3"), 2.2 * small)
 
     def test_tree_sums_follow_their_gradients(self) -> None:
         """One sum for each further step, listed as soon as its inputs are."""
-        document = self.export("rnnlm", "--hidden", "8", "--vocab", "20", "--unroll", "5",
+        document = self.imported("rnnlm", "--hidden", "8", "--vocab", "20", "--unroll", "5",
                                "--layers", "1", "--dropout", "0")
         producer = {t: op["id"] for op in document["ops"] for t in op["outputs"]}
         sums = [op for op in document["ops"] if op["name"].startswith(
@@ -211,13 +163,8 @@ class Exporting(unittest.TestCase):
                   "y.py": b"import no_such_module\n"}
         for name, text in broken.items():
             with self.subTest(name):
-                path = self.folder / name
-                path.write_bytes(text)
                 more = ["--loss", "l", "--train-op", "t"] if name.startswith("x.pb") else []
-                status, err = run(str(path), *more, "-o", str(self.folder / "z.json"))
-                self.assertEqual((status, "Traceback" in err), (2, False))
-                self.assertIn(name, err)
-                self.assertEqual(len(err.strip().splitlines()), 1, err)
+                self.refused(name, self.write(name, text), *more)
 
     def test_from_python(self) -> None:
         imported = importers.read("rnnlm", "tensorflow", unroll=2, hidden=8, vocab=20)

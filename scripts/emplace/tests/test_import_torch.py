@@ -7,7 +7,8 @@ import subprocess
 import sys
 import unittest
 
-from import_torch_support import HAVE_TORCH, SOURCE, TINY, Folder, graph_file, net, run
+from import_support import SOURCE, graph_file
+from import_torch_support import TINY, Folder, needs_torch, net, run
 
 
 class CommandLineTest(Folder):
@@ -56,7 +57,7 @@ class CommandLineTest(Folder):
         self.assertEqual(len(result.stderr.splitlines()), 1)
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class NamedTest(Folder):
     def test_function_of_a_file_and_of_a_module(self) -> None:
         """The same graph, however the function is named: by hand 53 parameters, see test_import_torch_graph.py."""
@@ -81,7 +82,7 @@ class NamedTest(Folder):
         self.assertIn("op kind optimizer.momentum x 4: no FLOP formula", result.stderr)
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class MistakeTest(Folder):
     def test_control_flow_on_data_is_explained(self) -> None:
         code, _, err = self.run_model(net(
@@ -145,7 +146,7 @@ class MistakeTest(Folder):
         self.assertEqual(os.listdir(blocked), ["g.json"])
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class EagerMistakeTest(MistakeTest):
     """The same with the other capture."""
 

@@ -6,7 +6,8 @@ import json
 import unittest
 from typing import Any
 
-from import_torch_support import HAVE_DIFFUSERS, HAVE_TORCH, HAVE_TRANSFORMERS, Folder, graph_file, run
+from import_support import graph_file, needs
+from import_torch_support import Folder, needs_torch, run
 
 TEXT = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
 SMALL: dict[str, dict[str, Any]] = {
@@ -49,7 +50,7 @@ class ConfigFolder(Folder):
         return graph_file.read(self.path("g.json")), err
 
 
-@unittest.skipUnless(HAVE_TRANSFORMERS, "needs torch and transformers")
+@needs("torch", "transformers")
 class TransformersTest(ConfigFolder):
     def parameters(self, cls: str, config: dict[str, Any]) -> int:
         """As Transformers counts them on the device that has no memory."""
@@ -169,7 +170,7 @@ class TransformersTest(ConfigFolder):
         self.assertEqual(figures["forward_flops"], 2 * 16 * weights + 32 * 2 * 2 * 2 * 8 * 8 * 4096)
 
 
-@unittest.skipUnless(HAVE_DIFFUSERS, "needs torch and diffusers")
+@needs("torch", "diffusers")
 class DiffusersTest(ConfigFolder):
     UNET = {"_class_name": "UNet2DConditionModel", "sample_size": 8, "block_out_channels": [32, 64],
             "layers_per_block": 1, "cross_attention_dim": 16, "attention_head_dim": 8, "norm_num_groups": 8,
@@ -199,7 +200,7 @@ class DiffusersTest(ConfigFolder):
 
 
 class BrokenConfigTest(ConfigFolder):
-    @unittest.skipUnless(HAVE_TORCH, "needs torch")
+    @needs_torch
     def test_no_config(self) -> None:
         self.refused("neither `model_type`, as those of Transformers, nor `_class_name`", self.config({"a": 1}))
 

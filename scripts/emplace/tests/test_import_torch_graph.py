@@ -5,10 +5,11 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from import_torch_support import HAVE_TORCH, TINY, Folder, graph_file, net
+from import_support import graph_file
+from import_torch_support import TINY, Folder, needs_torch, net
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class GraphTest(Folder):
     """What holds for both captures, here with the default one."""
 
@@ -198,14 +199,14 @@ class GraphTest(Folder):
         self.assertIn("op kind aten.tanh x 1: no FLOP formula: costs count its 64 bytes alone", err)
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class EagerGraphTest(GraphTest):
     """The same with the other capture."""
 
     capture = "eager"
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class CapturesAgreeTest(Folder):
     SOURCE = """
         import torch

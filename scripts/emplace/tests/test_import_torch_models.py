@@ -6,17 +6,16 @@ import math
 import unittest
 from typing import Any
 
-from import_torch_support import HAVE_TORCH, HAVE_TORCHVISION, Folder, graph_file, run
+from import_support import graph_file, needs
+from import_torch_support import Folder, needs_torch
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class ModelTest(Folder):
     """Published figures: parameters, and multiply-adds [MAC] of one sample's forward pass."""
 
     def figures(self, *arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        code, _, err = run(*arguments, "-o", self.path("g.json.gz"))
-        self.assertEqual(code, 0, err)
-        document = graph_file.read(self.path("g.json.gz"))
+        document = self.imported(*arguments)
         self.assertEqual(document["source"]["capture"], "aot")
         return document, graph_file.statistics(document)
 
@@ -33,13 +32,13 @@ class ModelTest(Folder):
         macs = 128 * (12 * 12 * 768**2 + 768**2 + 768 * 30522 + 12 * 2 * 128 * 768)
         self.assertEqual(figures["forward_flops"], 2 * macs)
 
-    @unittest.skipUnless(HAVE_TORCHVISION, "needs torchvision")
+    @needs("torchvision")
     def test_resnet50(self) -> None:
         _, figures = self.figures("resnet50", "--batch", "2")
         self.assertEqual(figures["parameters"], 25_557_032)
         self.assertAlmostEqual(figures["forward_flops"] / 2 / 2e9, 4.09, places=2)
 
-    @unittest.skipUnless(HAVE_TORCHVISION, "needs torchvision")
+    @needs("torchvision")
     def test_inception_v3(self) -> None:
         document, figures = self.figures("inception_v3", "--batch", "2")
         self.assertEqual(figures["parameters"], 27_161_264)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import unittest
 
-from import_torch_support import HAVE_TORCH, Folder, net
+from import_torch_support import HAVE_TORCH, Folder, needs_torch, net
 
 if HAVE_TORCH:
     import torch
@@ -15,7 +15,7 @@ if HAVE_TORCH:
     from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class ConstantTest(unittest.TestCase):
     def setUp(self) -> None:
         self.mode = self.enterContext(shape_world())
@@ -74,7 +74,7 @@ class ConstantTest(unittest.TestCase):
         self.assertTrue(all("tests/test_import_torch_values.py:" in place for place in places), places)
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class GroupedProductTest(unittest.TestCase):
     def test_shapes_are_those_of_the_kernel_and_work_that_of_the_rows(self) -> None:
         """3 groups; by hand: 2 FLOP for each of 8 rows (columns, terms) times the other two sizes, 16 and 4; and three
@@ -94,7 +94,7 @@ class GroupedProductTest(unittest.TestCase):
                 self.assertEqual(costs.flops(func, (left, right, offs), {}, made), flops, (a, b))
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class ChanceTest(unittest.TestCase):
     def test_chance_falls_the_same_each_time_and_is_given_back(self) -> None:
         drawn, before = [], random.getstate()
@@ -106,7 +106,7 @@ class ChanceTest(unittest.TestCase):
 
 
 class ModelTest(Folder):
-    @unittest.skipUnless(HAVE_TORCH, "needs torch")
+    @needs_torch
     def test_both_captures_read_constants_of_the_model(self) -> None:
         source = net("n = int(self.steps.sum())\nfor rate in torch.linspace(0, 1, n).tolist():\n"
                      "    x = self.inner(x) * rate\nreturn x", "self.register_buffer('steps', torch.tensor([1, 2]))")
@@ -114,7 +114,7 @@ class ModelTest(Folder):
             document = self.export(source)
             self.assertEqual(sum(op["kind"] == "aten.addmm" for op in document["ops"]), 3)  # 1 + 2
 
-    @unittest.skipUnless(HAVE_TORCH, "needs torch")
+    @needs_torch
     def test_choice_by_an_input_is_told(self) -> None:
         source = net("return self.inner(x) * (2 if x.sum() > 1 else 3)").replace("torch.empty(2", "torch.ones(2")
         for self.capture in ("aot", "eager"):
@@ -123,7 +123,7 @@ class ModelTest(Folder):
             self.assertRegex(err, r"choice by the value of input 'input_0' x 1: that of the example was taken at "
                                   r"\w+/model.py:8")
 
-    @unittest.skipUnless(HAVE_TORCH, "needs torch")
+    @needs_torch
     def test_model_that_asks_is_told_that_it_is_recorded(self) -> None:
         source = net("y = self.inner(x)\nif not torch.compiler.is_compiling() and y.sum() > 0:\n    y = -y\nreturn y")
         for self.capture in ("aot", "eager"):
@@ -131,7 +131,7 @@ class ModelTest(Folder):
         self.assertFalse(torch.compiler.is_compiling())
 
 
-@unittest.skipUnless(HAVE_TORCH, "needs torch")
+@needs_torch
 class DoorTest(unittest.TestCase):
     """import_torch: a module that is at hand."""
 

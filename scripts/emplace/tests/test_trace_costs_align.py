@@ -1,17 +1,14 @@
 """Tests of the alignment of two sequences: against all pairings of short ones, and one larger than a table."""
 
 import itertools
-import pathlib
 import random
-import sys
 import unittest
 from unittest import mock
 
+import import_support  # noqa: F401
 import numpy as np
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src")]
-
-from emplace.trace_costs import align  # noqa: E402
+from emplace.trace_costs import align
 
 
 def best(first: list[int], second: list[int], score: np.ndarray) -> int:

@@ -1,17 +1,15 @@
 """Tests of what calls of a trace are which ops: names, selection of calls, matching; no compiled part needed."""
 
-import pathlib
 import random
-import sys
 import unittest
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "src"), str(pathlib.Path(__file__).resolve().parent)]
+import import_support  # noqa: F401
+from traces_support import cpu_trace, event, gpu_trace, kernel, shapes
 
-from emplace.importers.kineto import trace  # noqa: E402
-from emplace.trace_costs import names, steps  # noqa: E402
-from emplace.trace_costs.match import Item, Share, match  # noqa: E402
-from emplace.trace_costs.steps import Call, Work  # noqa: E402
-from traces_support import cpu_trace, event, gpu_trace, kernel, shapes  # noqa: E402
+from emplace.importers.kineto import trace
+from emplace.trace_costs import names, steps
+from emplace.trace_costs.match import Item, Share, match
+from emplace.trace_costs.steps import Call, Work
 
 
 def item(number: int, kind: str, *sizes: int, view: bool = False, num_bytes: int = 8) -> Item:

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import math
 import sqlite3
 from typing import Any
-
-from emplace.importers import command
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    """Exit code and standard error of `emplace import`, run in this process."""
-    err = io.StringIO()
-    with contextlib.redirect_stderr(err):
-        try:
-            status = command.main(list(arguments))
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-    return status, err.getvalue()
 
 
 def tensor(storage: int, shape: list[int], number: int | None = None, item: int = 4) -> tuple[list, list, str]:
     """(value, shape, type) of an f32 tensor as an execution trace has it; `number`: of the tensor itself."""
-    elements = 1
-    for size in shape:
-        elements *= size
+    elements = math.prod(shape)
     return [number or storage, storage, 0, elements, item, "cpu"], shape, "Tensor(float)"
 
 
