@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any, Sequence
 
 import emplace
@@ -36,8 +34,3 @@ def place(name: str, document: dict[str, Any], on: emplace.Cluster, stem: str,
         return target, decide(target, stem)
     finally:
         target.close()
-
-
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "emplace", "place", *arguments], capture_output=True, text=True,
-                          check=False)

@@ -9,8 +9,8 @@ import sys
 import unittest
 from typing import Any
 
-from place_wheel_support import cluster, command, place, with_costs
-from wheel_support import TestCase
+from place_wheel_support import cluster, place, with_costs
+from wheel_support import TestCase, command
 
 from emplace.importers import graph_file
 from emplace.place import offload
@@ -153,8 +153,7 @@ class Targets(TestCase):
         path = self.path("m.json")
         graph_file.write(transformer(1), path)
         cluster(["g0", "g1"], [10**8] * 2).write(self.path("c.yaml"))
-        done = command(path, "--cluster", self.path("c.yaml"), "--for", "offload", "-o", self.path("m"))
-        self.assertEqual(done.returncode, 2)
+        done = command("place", path, "--cluster", self.path("c.yaml"), "--for", "offload", "-o", self.path("m"), code=2)
         self.assertIn("has no CPU; both are needed", done.stderr)
 
 

@@ -8,8 +8,8 @@ import pathlib
 import unittest
 from typing import Any
 
-from place_wheel_support import cluster, command, place
-from wheel_support import TestCase
+from place_wheel_support import cluster, place
+from wheel_support import TestCase, command
 
 from emplace.place.grain import PlaceFailure
 
@@ -138,14 +138,13 @@ class OnnxRuntime(TestCase):
             ort_check.run(self.model, decision.paths, [{"name": "x", "shape": [1, SIZE], "dtype": "f32"}])
 
     def test_the_command(self) -> None:
-        done = command(self.model, "--cluster", "2xa100_pcie", "--for", "onnxruntime", "--seconds", "1", "-o",
+        done = command("place", self.model, "--cluster", "2xa100_pcie", "--for", "onnxruntime", "--seconds", "1", "-o",
                        self.path("n"), "--json")
-        self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout)
         self.assertEqual(told["as_exported"], told["as_placed"])
         pathlib.Path(self.path("bad.onnx")).write_bytes(b"\x08nonsense")
-        done = command(self.path("bad.onnx"), "--cluster", "2xa100_pcie", "--for", "onnxruntime", "-o", self.path("n"))
-        self.assertEqual(done.returncode, 2)
+        done = command("place", self.path("bad.onnx"), "--cluster", "2xa100_pcie", "--for", "onnxruntime", "-o",
+                       self.path("n"), code=2)
         self.assertRegex(done.stderr, r"^emplace place: .*bad.onnx: .*\n$")
 
 

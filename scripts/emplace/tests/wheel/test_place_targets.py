@@ -6,13 +6,11 @@ import json
 import pathlib
 import random
 import re
-import subprocess
-import sys
 import unittest
 
 import emplace
-from place_wheel_support import cluster, command, place, with_costs
-from wheel_support import TestCase
+from place_wheel_support import cluster, place, with_costs
+from wheel_support import TestCase, command
 
 from emplace.importers import graph_file
 from emplace.place import device_map, grain, modules, simulation
@@ -95,9 +93,7 @@ class DeviceMaps(TestCase):
             with simulation.Simulation(document, on) as simulated:
                 devices = [chance.choice([1, 2]) for _ in units.names]
                 placement, graph, machine = simulated.files(units.expand(devices))
-                done = subprocess.run([sys.executable, "-m", "emplace", "export", placement, "--to", "huggingface",
-                                       "--graph", graph, "--cluster", machine], capture_output=True, text=True,
-                                      check=True)
+                done = command("export", placement, "--to", "huggingface", "--graph", graph, "--cluster", machine)
             self.assertNotIn("conflicts", done.stderr)
             mine = device_map.read(document, device_map.write(units, [device - 1 for device in devices]))
             self.assertEqual(device_map.read(document, json.loads(done.stdout)), mine, document["name"])
@@ -204,14 +200,13 @@ class Command(TestCase):
     def test_table_and_json(self) -> None:
         for target, files in (("transformers", ["g.device_map.json"]), ("pytorch", ["g_devices.py"]),
                               ("llama.cpp", ["g.llama_cpp.txt"]), ("vllm", ["g.vllm.env"])):
-            done = command(self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", target, "--seconds", "1", "-o",
-                           self.path("g"), "--json")
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", target, "--seconds", "1",
+                           "-o", self.path("g"), "--json")
             told = json.loads(done.stdout)
             self.assertEqual(told["files"], [self.path(name) for name in files])
             self.assertEqual(told["as_exported"], told["as_placed"])
             self.assertIn("costs: modelled (roofline), since there is no measured table", done.stderr)
-        done = command(self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", "vllm", "--seconds", "1", "-o",
+        done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", "vllm", "--seconds", "1", "-o",
                        self.path("g"), "--quiet")
         self.assertRegex(done.stdout, r"as exported, read back +\d+\.\d{3} ")
         self.assertIn("text only", done.stdout)
@@ -231,15 +226,13 @@ class Command(TestCase):
                 ([graph, *on, "--for", "onnxruntime"], "expected an .onnx file"),
                 ([broken, *on, "--for", "vllm"], "broken.json: "),
                 ([self.path("no.xyz"), *on, "--for", "vllm"], "say --from FORMAT")]:
-            done = command(*arguments)
-            self.assertEqual(done.returncode, 2, arguments)
+            done = command("place", *arguments, code=2)
             self.assertIn(message, done.stderr)
             self.assertEqual(len(re.findall(r"^emplace place: ", done.stderr, re.M)), 1, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
 
     def test_help_names_all_targets(self) -> None:
-        done = command("--help")
-        self.assertEqual(done.returncode, 0)
+        done = command("place", "--help")
         for name in ("transformers", "pytorch", "onnxruntime", "tensorflow", "llama.cpp", "vllm", "deepspeed"):
             self.assertRegex(done.stdout, rf"\n  {re.escape(name)} ")
 

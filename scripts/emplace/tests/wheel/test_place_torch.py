@@ -9,8 +9,7 @@ import runpy
 import unittest
 import warnings
 
-from place_wheel_support import command
-from wheel_support import TestCase
+from wheel_support import TestCase, command
 
 MISSING = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
 CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 128, "intermediate_size": 256,
@@ -55,9 +54,8 @@ def build():
 class Torch(TestCase):
     def place(self, model: str, target: str, first: int, second: int, *more: str) -> dict:
         pathlib.Path(self.path("two.yaml")).write_text(CLUSTER.format(first=first, second=second))
-        done = command(model, "--cluster", self.path("two.yaml"), "--for", target, "-o", self.path("m"),
-                       "--seconds", "3", "--json", *more)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = command("place", model, "--cluster", self.path("two.yaml"), "--for", target, "-o", self.path("m"), "--seconds",
+                       "3", "--json", *more)
         told = json.loads(done.stdout)
         self.assertEqual(told["as_exported"], told["as_placed"])
         return told

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import unittest
 
 import emplace
 import numpy as np
-from wheel_support import TestCase, chain, random_placements
+from wheel_support import TestCase, chain, command, random_placements
 
 
 class FromArrays(TestCase):
@@ -100,9 +98,7 @@ class Files(TestCase):
         problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": 24}}], semantics="stream")
         placement = random_placements(problem, 1, seed=3)[0]
         problem.write_placement(placement, self.path("p.json"))
-        done = subprocess.run([sys.executable, "-m", "emplace", "simulate", "--graph", "inception_v3", "--cluster",
-                               "2xk80", "--placement", self.path("p.json")],
-                              check=True, capture_output=True, text=True)
+        done = command("simulate", "--graph", "inception_v3", "--cluster", "2xk80", "--placement", self.path("p.json"))
         self.assertEqual(done.stderr, "")  # the file says that the semantics is stream
         told = json.loads(done.stdout)
         outcomes = problem.evaluate(placement[None], busy=True)

@@ -12,17 +12,10 @@ import unittest
 import emplace
 import h5py
 import my_agents
-import numpy as np
 from emplace.results import load_runs
-from wheel_support import TestCase, chain
+from wheel_support import COMMAND, HERE, TestCase, chain, command
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-COMMAND = [sys.executable, "-m", "emplace"]
 COARSE = [{"cheapest": {"groups": 24}}]
-
-
-def emplace_command(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], check=check, capture_output=True, text=True, cwd=HERE)
 
 
 class InMemory(TestCase):
@@ -87,8 +80,8 @@ class Results(TestCase):
         with h5py.File(table["results"]) as file:
             self.assertEqual(file["agents/mine.seed0"].attrs["agent"], "python:my_agents.Sampler")
             self.assertEqual(file["agents/mine.seed0/updates"].dtype.names, ("mean", "least"))
-        for command in (["table", table["results"]], ["report", table["results"], "-o", self.path("r.html")]):
-            self.assertEqual(emplace_command(*command).returncode, 0)
+        for words in (["table", table["results"]], ["report", table["results"], "-o", self.path("r.html")]):
+            command(*words)
         found = emplace.search(problem, my_agents.Sampler, seed=1, evaluations=200, batch=8)
         row = mine[mine["seed"] == 1].iloc[0]
         self.assertEqual(row["best_step_time_ns"], found.step_time)
@@ -101,8 +94,7 @@ class Results(TestCase):
                          ["r.cluster.yaml", "r.graph.json.gz", "r.h5", "r.placement.json"])
         again = emplace.Problem(self.path("r.graph.json.gz"), self.path("r.cluster.yaml"))
         self.assertEqual(again.costs.tolist(), problem.costs.tolist())
-        done = emplace_command("report", self.path("r.h5"), "-o", self.path("r.html"))
-        self.assertEqual(done.returncode, 0)
+        command("report", self.path("r.h5"), "-o", self.path("r.html"))
 
     def test_results_are_not_written_over_unasked(self) -> None:
         """Nor is the graph beside them, which they name."""
@@ -124,11 +116,11 @@ class Results(TestCase):
                        f"  agents: [heft, {{name: 'python:{HERE}/my_agents.py:Sampler', label: mine}}]\n"
                        "  seeds: [0, 1]\n  budget: {evaluations: 300, seconds: 0}\n"
                        "grid:\n  semantics: [queue, stream]\n")
-        emplace_command("sweep", self.path("s.yaml"), "-o", self.path("out"), "--jobs", "2", "--quiet")
+        command("sweep", self.path("s.yaml"), "-o", self.path("out"), "--jobs", "2", "--quiet")
         loaded = load_runs(self.path("out"))
         self.assertEqual((loaded.runs["agent"] == "mine").sum(), 4)
         self.assertTrue((loaded.runs[loaded.runs["agent"] == "mine"]["evaluations"] == 300).all())
-        again = emplace_command("sweep", self.path("s.yaml"), "-o", self.path("out"), "--resume", "--quiet")
+        again = command("sweep", self.path("s.yaml"), "-o", self.path("out"), "--resume", "--quiet")
         self.assertEqual(again.returncode, 0)
 
     def test_ctrl_c_and_resume(self) -> None:
@@ -136,7 +128,7 @@ class Results(TestCase):
         arguments = ["run", "quickstart", "--set", "graph=inception_v3", "--set", "cluster=2xk80", "--set",
                      "agents=[{name: 'python:my_agents.Sampler', label: mine, batch: 64}]", "--set", "seeds=[5]",
                      "--set", "budget={evaluations: 30000, seconds: 0}", "--quiet"]
-        whole = emplace_command(*arguments, "-o", self.path("whole.h5"))
+        whole = command(*arguments, "-o", self.path("whole.h5"))
         self.assertEqual(whole.returncode, 0)
         process = subprocess.Popen([*COMMAND, *arguments, "-o", self.path("part.h5")], cwd=HERE,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -145,7 +137,7 @@ class Results(TestCase):
         _, errors = process.communicate(timeout=60)
         if process.returncode != 0:  # it was not over already
             self.assertIn("--resume continues from there", errors)
-            emplace_command(*arguments, "-o", self.path("part.h5"), "--resume")
+            command(*arguments, "-o", self.path("part.h5"), "--resume")
         with h5py.File(self.path("whole.h5")) as a, h5py.File(self.path("part.h5")) as b:
             group = "agents/mine.seed5"
             self.assertEqual(a[group]["evaluations"]["step_time_ns"].tolist(),
@@ -172,13 +164,12 @@ class Results(TestCase):
 
 class CommandLine(unittest.TestCase):
     def test_every_command_and_two_more(self) -> None:
-        told = emplace_command("--help").stdout
+        told = command("--help").stdout
         for command in ("run", "sweep", "table", "simulate", "graph", "list", "export", "import", "tune"):
             self.assertRegex(told, rf"(?m)^\s+{command}\s")
-        self.assertEqual(emplace_command("list", "graphs").returncode, 0)
-        wrong = emplace_command("simulat", check=False)
-        self.assertEqual(wrong.returncode, 2)
-        self.assertEqual(emplace_command("import", "no_such.xyz", check=False).returncode, 2)
+        command("list", "graphs")
+        wrong = command("simulat", code=2)
+        command("import", "no_such.xyz", code=2)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,8 @@ import emplace
 import h5py
 import yaml
 from emplace.tuning.command import report
-from wheel_support import TestCase, chain
+from wheel_support import HERE, TestCase, chain, command
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 HAS_OPTUNA = importlib.util.find_spec("optuna") is not None
 CONFIG = {
     "base": {"graph": "inception_v3", "cluster": "2xk80", "coarsen": ["colocate", {"cheapest": {"groups": 24}}],
@@ -32,11 +31,6 @@ CONFIG = {
 
 def changed(**keys: Any) -> dict[str, Any]:
     return {**copy.deepcopy(CONFIG), **keys}
-
-
-def tune_command(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "emplace", "tune", *arguments], cwd=HERE, check=check,
-                          capture_output=True, text=True)
 
 
 def outline(tuned: emplace.Tuned) -> list[tuple[str, float | None, dict[str, Any]]]:
@@ -131,16 +125,15 @@ class Studies(TestCase):
 
     def test_the_command(self) -> None:
         path = self.write(CONFIG)
-        done = tune_command(path, "-o", self.path("out"))
+        done = command("tune", path, "-o", self.path("out"))
         self.assertIn("which settings mattered", done.stdout)
         self.assertIn("#7 ", done.stderr)
         settings = done.stdout[done.stdout.index("agents:"):done.stdout.index("\nwhich settings")]
         self.assertEqual(yaml.safe_load(settings)["agents"][0]["name"], "hill_climb")
-        self.assertEqual(json.loads(tune_command(path, "-o", self.path("out"), "--json", "--quiet").stdout)["folder"],
+        self.assertEqual(json.loads(command("tune", path, "-o", self.path("out"), "--json", "--quiet").stdout)["folder"],
                          self.path("out"))
-        self.assertEqual(yaml.safe_load(tune_command("--help-config").stdout)["trials"], 50)
-        refused = tune_command(self.write(changed(seed=5)), "-o", self.path("out"), check=False)
-        self.assertEqual(refused.returncode, 2)
+        self.assertEqual(yaml.safe_load(command("tune", "--help-config").stdout)["trials"], 50)
+        refused = command("tune", self.write(changed(seed=5)), "-o", self.path("out"), code=2)
         self.assertIn("seed: got 5, and the trials in", refused.stderr)
 
     def test_ctrl_c_keeps_what_is_done(self) -> None:
@@ -186,10 +179,10 @@ class Studies(TestCase):
             with self.subTest(message), self.assertRaisesRegex(emplace.InputError, message):
                 emplace.tune(changed(**keys), output=self.path("out"))
         self.assertFalse(os.path.exists(self.path("out")))
-        refused = tune_command(self.write(changed(trails=3)), check=False)
-        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        refused = command("tune", self.write(changed(trails=3)), code=2)
+        self.assertEqual(refused.stdout, "")
         self.assertIn(f"{self.path('tune.yaml')}: unknown key 'trails'; did you mean 'trials'", refused.stderr)
-        self.assertIn("no.yaml: No such file", tune_command("no.yaml", check=False).stderr)
+        self.assertIn("no.yaml: No such file", command("tune", "no.yaml", code=2).stderr)
 
 
 class WithoutOptuna(TestCase):

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from typing import Any
 
 import emplace
 import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COMMAND = [sys.executable, "-m", "emplace"]
+
+
+def command(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs `emplace` where my_agents is, to end with that exit code."""
+    done = subprocess.run([*COMMAND, *arguments], check=False, capture_output=True, text=True, cwd=HERE)
+    assert done.returncode == code, (arguments, done.returncode, done.stderr)
+    return done
 
 
 class TestCase(unittest.TestCase):
