@@ -1,5 +1,6 @@
-"""The description of the machine, for the line above every table of figures."""
+"""What the scripts that measure share: the line above every table of figures, and a type of options."""
 
+import argparse
 import datetime
 import os
 import pathlib
@@ -16,3 +17,9 @@ def machine():
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True, capture_output=True)
     return (f"{len(os.sched_getaffinity(0))} cores of {names[0] if names else os.uname().machine}, {compiler}, "
             f"commit {commit.stdout.strip() or 'unknown'}, {datetime.date.today()}")
+
+
+def positive(text):
+    if not re.fullmatch(r"[1-9][0-9]*", text):
+        raise argparse.ArgumentTypeError(f'expected a number above 0, got "{text}"')
+    return int(text)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import os
 import pathlib
 import subprocess
-import sys
 import unittest
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SCRIPTS))
-sys.dont_write_bytecode = True  # the script has no ending, its bytecode would lie beside it
-LOADER = importlib.machinery.SourceFileLoader("compare_simulators", str(SCRIPTS / "compare_simulators"))
-compare_simulators = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_simulators", LOADER))
-LOADER.exec_module(compare_simulators)
+from script import SCRIPTS, load
+
+compare_simulators = load("compare_simulators")
 
 PEERS = pathlib.Path(os.environ.get("EMPLACE_PROGRAM", SCRIPTS.parent / "build/release/emplace")).with_name(
     "emplace_peers")

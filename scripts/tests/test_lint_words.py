@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
-import pathlib
-import sys
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "lint_words"
+from script import load
 
-
-def load():
-    loader = importlib.machinery.SourceFileLoader("lint_words", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("lint_words", loader))
-    sys.dont_write_bytecode = True  # no cache beside the script
-    loader.exec_module(module)
-    return module
-
-
-lint_words = load()
+lint_words = load("lint_words")
 
 
 class Findings(unittest.TestCase):

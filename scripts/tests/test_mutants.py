@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "mutants"
+from script import load
 
-
-def load():
-    loader = importlib.machinery.SourceFileLoader("mutants", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
-    sys.modules["mutants"] = module  # dataclasses look there
-    sys.dont_write_bytecode = True  # no cache beside the script
-    loader.exec_module(module)
-    return module
-
-
-mutants = load()
+mutants = load("mutants")
 
 SOURCE = '''\
 #include <a.h>  // 1 < 2

@@ -1,7 +1,7 @@
 """The code blocks of README.md run as they stand, in an empty folder.
 
-A block without a language is output. Left out are the two set-up commands, and lines that install packages: scripts/test
-runs the former and installs the wheel. `run`, `profile` and `verify` get options that make them short, and `profile` may
+A block without a language is output. Left out are the two set-up commands, and lines that install packages:
+scripts/test itself installs the wheel. `run`, `profile` and `verify` get options that make them short, and `profile` may
 keep times that drift. `emplace import` and the Python block need build/python, which scripts/test makes; where it is
 missing, or has no PyTorch, their tests are skipped.
 """
@@ -35,7 +35,8 @@ import torch
 
 def build(batch=64):
     module = torch.nn.Sequential(torch.nn.Linear(784, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))
-    return module, (torch.empty(batch, 784),), (torch.empty(batch, dtype=torch.int64),), torch.nn.functional.cross_entropy
+    images, labels = torch.empty(batch, 784), torch.empty(batch, dtype=torch.int64)
+    return module, (images,), (labels,), torch.nn.functional.cross_entropy
 """
 
 

@@ -100,14 +100,16 @@ class Dom(html.parser.HTMLParser):
         return next(self.text_of[i] for i, (_, a) in enumerate(self.elements) if a.get("id") == identifier)
 
 
+HEADLESS = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--virtual-time-budget=5000", "--dump-dom"]
+
+
 def browse(page: pathlib.Path, fragment: str = "") -> tuple[Dom, list[str]]:
     """The page after its scripts have run, and every URL that the browser asked the network for."""
     log = page.with_suffix(".net.json")
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-               "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
-               f"--log-net-log={log}", "--net-log-capture-mode=Everything", "--window-size=1400,2000",
-               "--virtual-time-budget=5000", f"--user-data-dir={page.parent / 'profile'}", "--dump-dom",
-               page.as_uri() + fragment]
+    command = [*HEADLESS, "--disable-background-networking", "--disable-component-update",
+               "--host-resolver-rules=MAP * ~NOTFOUND", f"--log-net-log={log}", "--net-log-capture-mode=Everything",
+               "--window-size=1400,2000", f"--user-data-dir={page.parent / 'profile'}", page.as_uri() + fragment]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     text = log.read_text()
     try:
@@ -121,7 +123,11 @@ def browse(page: pathlib.Path, fragment: str = "") -> tuple[Dom, list[str]]:
 @unittest.skipUnless(BROWSER, "needs Chromium (chromium-headless-shell)")
 @unittest.skipUnless(HAVE_H5PY, "needs h5py (scripts/requirements-results.txt)")
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), f"needs the program {PROGRAM}")
-class ReportInBrowser(unittest.TestCase):
+class ReportCase(unittest.TestCase):
+    """A folder with the configs of a run and of a sweep, for commands."""
+
+    run_config = RUN
+
     @classmethod
     def setUpClass(cls) -> None:
         cls.folder = tempfile.TemporaryDirectory()
@@ -129,11 +135,9 @@ class ReportInBrowser(unittest.TestCase):
         write_graph(cls.path / "graph.json", 1000)
         write_graph(cls.path / "tight.json", 2 << 30)  # fits on the CPU only
         (cls.path / "cluster.yaml").write_text(CLUSTER)
-        (cls.path / "run.yaml").write_text(RUN)
+        (cls.path / "run.yaml").write_text(cls.run_config)
         (cls.path / "sweep.yaml").write_text(SWEEP)
         cls.emplace("run", "run.yaml", "-o", "run.h5", "--quiet")
-        cls.emplace("stress", "run.h5", "--draws", "9", "--steps", "10", "--quiet")
-        cls.emplace("report", "run.h5", "-o", "run.html", "--title", "A <run> & more")
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -143,6 +147,14 @@ class ReportInBrowser(unittest.TestCase):
     def emplace(cls, *arguments: str) -> None:
         done = subprocess.run([PROGRAM, *arguments], cwd=cls.path, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
+
+
+class ReportInBrowser(ReportCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.emplace("stress", "run.h5", "--draws", "9", "--steps", "10", "--quiet")
+        cls.emplace("report", "run.h5", "-o", "run.html", "--title", "A <run> & more")
 
     def check_sound(self, dom: Dom, urls: list[str]) -> None:
         self.assertIsNone(dom.elements[0][1].get("data-errors"))

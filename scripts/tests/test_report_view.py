@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib.util
 import io
 import json
 import os
@@ -15,13 +14,11 @@ import pathlib
 import re
 import statistics
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from test_report_browser import BROWSER, CLUSTER, PROGRAM, SWEEP, write_graph
+from test_report_browser import HEADLESS, ReportCase
 
-HAVE_H5PY = importlib.util.find_spec("h5py") is not None
 RUN = """graph: graph.json
 cluster: cluster.yaml
 agents: [single_gpu, heft, hill_climb, seq2seq]
@@ -37,10 +34,8 @@ def probe(page: pathlib.Path, script: str, fragment: str = "", size: tuple[int, 
     runs = ("<script>(async () => {const value = await (async () => {%s})(); const out = document.createElement('pre');"
             "out.id = 'probe'; out.textContent = JSON.stringify(value); document.body.append(out);})()</script>")
     changed.write_text(page.read_text().replace("</body>", runs % script + "</body>"))
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-               f"--window-size={size[0]},{size[1]}", "--virtual-time-budget=5000",
-               f"--user-data-dir={page.parent / 'profile'}", *(["--blink-settings=preferredColorScheme=0"] if dark else []),
-               "--dump-dom", changed.as_uri() + fragment]
+    command = [*HEADLESS, f"--window-size={size[0]},{size[1]}", f"--user-data-dir={page.parent / 'profile'}",
+               *(["--blink-settings=preferredColorScheme=0"] if dark else []), changed.as_uri() + fragment]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     errors = re.search(r'<html[^>]*data-errors="([^"]*)"', dom)
     assert errors is None, errors.group(1)
@@ -49,29 +44,16 @@ def probe(page: pathlib.Path, script: str, fragment: str = "", size: tuple[int, 
     return json.loads(html.unescape(found.group(1)))
 
 
-@unittest.skipUnless(BROWSER, "needs Chromium (chromium-headless-shell)")
-@unittest.skipUnless(HAVE_H5PY, "needs h5py (scripts/requirements-results.txt)")
-@unittest.skipUnless(os.access(PROGRAM, os.X_OK), f"needs the program {PROGRAM}")
-class ReportView(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = pathlib.Path(cls.folder.name)
-        write_graph(cls.path / "graph.json", 1000)
-        write_graph(cls.path / "tight.json", 2 << 30)
-        (cls.path / "cluster.yaml").write_text(CLUSTER)
-        (cls.path / "run.yaml").write_text(RUN)
-        (cls.path / "sweep.yaml").write_text(SWEEP)
-        for arguments in (["run", "run.yaml", "-o", "run.h5", "--quiet"], ["report", "run.h5", "-o", "run.html"],
-                          ["sweep", "sweep.yaml", "-o", "sweep", "--quiet", "--jobs", "1"],
-                          ["report", "sweep", "-o", "sweep.html"]):
-            done = subprocess.run([PROGRAM, *arguments], cwd=cls.path, capture_output=True, text=True, timeout=300)
-            assert done.returncode == 0, done.stderr
-        cls.run_page, cls.sweep_page = cls.path / "run.html", cls.path / "sweep.html"
+class ReportView(ReportCase):
+    run_config = RUN
 
     @classmethod
-    def tearDownClass(cls) -> None:
-        cls.folder.cleanup()
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.emplace("report", "run.h5", "-o", "run.html")
+        cls.emplace("sweep", "sweep.yaml", "-o", "sweep", "--quiet", "--jobs", "1")
+        cls.emplace("report", "sweep", "-o", "sweep.html")
+        cls.run_page, cls.sweep_page = cls.path / "run.html", cls.path / "sweep.html"
 
     def test_the_address_names_problem_section_and_choices(self) -> None:
         chosen = probe(self.sweep_page, """
