@@ -7,11 +7,11 @@ import importlib.util
 import textwrap
 from typing import Any
 
-import import_support
+import support
 
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
-needs_torch = import_support.needs("torch")
-run = functools.partial(import_support.run, "--from", "torch")
+needs_torch = support.needs("torch")
+run = functools.partial(support.run, "--from", "torch")
 
 TINY = """
     import torch
@@ -37,7 +37,7 @@ def net(forward: str, init: str = "") -> str:
             "    return nn.Sequential(Net()), torch.empty(2, 4), lambda y: y.sum()\n")
 
 
-class Folder(import_support.Folder):
+class Folder(support.Folder):
     """A test with a folder of its own and a way to import the source text of a model."""
 
     options = ("--from", "torch")

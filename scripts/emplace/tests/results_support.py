@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
-import io
 import os
-import sys
-import tempfile
 import unittest
 import zlib
 from typing import Any, Iterator, Sequence
 
+from support import Folder as TestCase
+from support import called
+
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(PROJECT, "src"))
 
 MISSING = [name for name in ("h5py", "pandas", "matplotlib") if importlib.util.find_spec(name) is None]
 if MISSING:
@@ -54,26 +54,8 @@ budget:
 """
 
 
-class TestCase(unittest.TestCase):
-
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of `python3 -m emplace.results` with `arguments`."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = cli.main(arguments)
-        except SystemExit as stop:
-            code = stop.code
-    return code, out.getvalue(), err.getvalue()
+# (exit code, stdout, stderr) of `python3 -m emplace.results` with arguments.
+run = functools.partial(called, cli.main)
 
 
 def seal(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What the tests of importers share: the package's sources, `emplace import` in this process, and a folder of their own.
+"""What the tests share: the package's sources, its commands in this process, and a folder of their own.
 
 Import it before the package: it puts the sources on Python's path.
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 SOURCE = str(pathlib.Path(__file__).resolve().parents[1] / "src")
 sys.path.insert(0, SOURCE)
@@ -29,15 +29,20 @@ def needs(*packages: str) -> Callable:
     return unittest.skipIf(missing, f"SKIPPED, NOT TESTED: no {', '.join(missing)}; scripts/test --importers installs it")
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    """(exit code, stdout, stderr) of `emplace import` called with `arguments`."""
+def called(main: Callable[[list[str]], int], *arguments: str) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr) of a command's function."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = command.main([*arguments])
+            code = main([*arguments])
         except SystemExit as stop:  # argparse
             code = int(stop.code or 0)
     return code, out.getvalue(), err.getvalue()
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr) of `emplace import`."""
+    return called(command.main, *arguments)
 
 
 def without_packages(*arguments: str) -> str:
@@ -46,6 +51,17 @@ def without_packages(*arguments: str) -> str:
                           check=False, env={"PATH": os.environ["PATH"], "PYTHONPATH": SOURCE})
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done
     return done.stderr
+
+
+def kinds_without_class(table: str, kinds: Iterable[str]) -> set[str]:
+    """Those of the kinds that a table of framework/cost/op_classes gives no class."""
+    import yaml
+
+    text = (pathlib.Path(SOURCE).parents[2] / "framework/cost/op_classes" / table).read_text(encoding="utf-8")
+    rules = [rule for names in yaml.safe_load(text).values() for rule in names]
+    assert len(rules) > 100
+    return {kind for kind in kinds if not any(kind == rule or rule.endswith("*") and kind.startswith(rule[:-1])
+                                              for rule in rules)}
 
 
 def by_name(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -4,14 +4,12 @@ import copy
 import json
 import os
 import pathlib
-import sys
-import tempfile
 import unittest
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from support import Folder, called, graph_file
 
-from emplace.importers import dtypes, graph_doubts, graph_file  # noqa: E402
+from emplace.importers import dtypes, graph_doubts
 
 SHARED = json.loads((pathlib.Path(__file__).resolve().parents[3] / "tests/golden/graph_doubts.json").read_text())
 
@@ -28,7 +26,7 @@ def changed(change: dict) -> dict:
     return document
 
 
-class Doubts(unittest.TestCase):
+class Doubts(Folder):
     def test_messages_are_those_of_the_program(self) -> None:
         for case in SHARED["cases"]:
             with self.subTest(case["case"]):
@@ -40,20 +38,19 @@ class Doubts(unittest.TestCase):
         x = graph.tensor("x", [32, 64], "torch.float32", role="input")
         w = graph.parameter("w", [64, 10], "float")
         graph.op("matmul", "MatMul", [x, w], [graph.tensor("y", [32, 10], "f32", role="output")])
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "g.json")
-            with self.assertRaisesRegex(graph_file.GraphError, "flops: got 0.*expected about 40960"):
-                graph.write(path, strict=True)
-            self.assertEqual(os.listdir(folder), [])
-            with self.assertWarnsRegex(graph_file.GraphWarning, "g: ops.1. \"matmul\": flops: got 0"):
-                graph.write(path)
-            self.assertEqual({t["dtype"] for t in graph_file.read(path)["tensors"]}, {"f32"})
-            self.assertEqual(graph_file.main([path]), 0)
-            self.assertEqual(graph_file.main([path, "--strict"]), 2)
-            graph.ops[1].flops = 40960
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                graph.write(path, strict=True)
+        path = self.path("g.json")
+        with self.assertRaisesRegex(graph_file.GraphError, "flops: got 0.*expected about 40960"):
+            graph.write(path, strict=True)
+        self.assertEqual(os.listdir(self.folder), [])
+        with self.assertWarnsRegex(graph_file.GraphWarning, "g: ops.1. \"matmul\": flops: got 0"):
+            graph.write(path)
+        self.assertEqual({t["dtype"] for t in graph_file.read(path)["tensors"]}, {"f32"})
+        self.assertEqual(called(graph_file.main, path)[0], 0)
+        self.assertEqual(called(graph_file.main, path, "--strict")[0], 2)
+        graph.ops[1].flops = 40960
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            graph.write(path, strict=True)
 
 
 class Dtypes(unittest.TestCase):

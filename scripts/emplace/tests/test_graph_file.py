@@ -1,19 +1,14 @@
 """Tests of graph_file.py: what is written, what is refused and with which words."""
 
-import contextlib
 import gzip
-import io
 import json
 import os
 import pathlib
-import sys
-import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "src"))
+from support import Folder, called, graph_file
 
-from emplace.importers import graph_file  # noqa: E402
-from emplace.importers.graph_file import GraphBuilder, GraphError  # noqa: E402
+from emplace.importers.graph_file import GraphBuilder, GraphError
 
 
 def small_graph() -> GraphBuilder:
@@ -32,14 +27,7 @@ def small_graph() -> GraphBuilder:
     return graph
 
 
-class Writing(unittest.TestCase):
-    def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name: str) -> str:
-        return os.path.join(self.folder.name, name)
-
+class Writing(Folder):
     def test_round_trip_compressed_and_plain(self) -> None:
         graph = small_graph()
         graph.write(self.path("g.json"))
@@ -81,7 +69,7 @@ class Writing(unittest.TestCase):
         graph.ops[1].flops = float("nan")
         with self.assertRaisesRegex(GraphError, "op 1 'matmul': flops is nan"):
             graph.write(self.path("bad.json.gz"))
-        self.assertEqual(os.listdir(self.folder.name), [])
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_an_unwritable_place_leaves_the_old_file(self) -> None:
         small_graph().write(self.path("g.json"))
@@ -91,7 +79,7 @@ class Writing(unittest.TestCase):
         os.mkdir(self.path("taken"))
         with self.assertRaises(OSError):
             small_graph().write(self.path("taken"))
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["g.json", "taken"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["g.json", "taken"])
         self.assertEqual(pathlib.Path(self.path("g.json")).read_bytes(), before)
 
 
@@ -158,7 +146,7 @@ class Checking(unittest.TestCase):
         self.assertEqual(graph_file.check(graph.document()), [])
 
 
-class Reporting(unittest.TestCase):
+class Reporting(Folder):
     def test_statistics_count_memory_once_and_sources_as_free(self) -> None:
         figures = graph_file.statistics(small_graph().document())
         self.assertEqual(figures["parameters"], 12)
@@ -169,28 +157,19 @@ class Reporting(unittest.TestCase):
         self.assertEqual(figures["moved_bytes"], 104 + 104 + 144)
         self.assertEqual(figures["colocation_groups"], 1)
 
-    def run_main(self, *files: str) -> tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = graph_file.main(list(files))
-        return status, out.getvalue(), err.getvalue()
-
     def test_the_program(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            good, bad, no_json, list_file = (os.path.join(folder, name) for name in "abcd")
-            small_graph().write(good)
-            document = small_graph().document()
-            document["ops"][1]["inputs"] = [77]
-            pathlib.Path(bad).write_bytes(gzip.compress(graph_file.serialize(document)))
-            pathlib.Path(no_json).write_text("{")
-            pathlib.Path(list_file).write_text("[]")
-            self.assertEqual(self.run_main(good)[0], 0)
-            self.assertIn("small: 4 ops, 5 tensors, 12 parameters", self.run_main(good)[1])
-            self.assertEqual(self.run_main(good, bad)[0], 2)
-            self.assertIn("inputs has 77", self.run_main(bad)[2])
-            self.assertIn("cannot be read", self.run_main(no_json)[2])
-            self.assertIn("holds no JSON object", self.run_main(list_file)[2])
-            self.assertEqual(self.run_main(os.path.join(folder, "none"))[0], 2)
+        small_graph().write(self.path("good"))
+        document = small_graph().document()
+        document["ops"][1]["inputs"] = [77]
+        bad = self.write("bad", gzip.compress(graph_file.serialize(document)))
+        status, out, _ = called(graph_file.main, self.path("good"))
+        self.assertEqual(status, 0)
+        self.assertIn("small: 4 ops, 5 tensors, 12 parameters", out)
+        for paths, expected in (([self.path("good"), bad], "inputs has 77"), ([self.write("c", "{")], "cannot be read"),
+                                ([self.write("d", "[]")], "holds no JSON object"), ([self.path("none")], "none")):
+            status, _, err = called(graph_file.main, *paths)
+            self.assertEqual(status, 2)
+            self.assertIn(expected, err)
 
 
 if __name__ == "__main__":

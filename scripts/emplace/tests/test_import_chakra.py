@@ -6,7 +6,7 @@ import json
 import struct
 import unittest
 
-from import_support import Folder, by_name, graph_file, needs
+from support import Folder, by_name, graph_file, needs
 from traces_support import node, tensor, training_step
 
 from emplace import importers

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import unittest
 
-from import_support import Folder, by_name, graph_file, needs, run
+from support import Folder, by_name, graph_file, needs, run
 
 from emplace.importers import ImportFailure
 from emplace.importers.jax import import_jax

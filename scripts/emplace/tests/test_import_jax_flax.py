@@ -3,7 +3,7 @@
 import pathlib
 import unittest
 
-from import_support import by_name, graph_file, needs
+from support import by_name, graph_file, needs
 
 from emplace.importers import read
 

@@ -5,7 +5,7 @@ What needs TensorFlow and Keras is skipped, loudly, without them.
 
 import unittest
 
-from import_support import Folder, by_name, graph_file, matrix_work, needs, run, without_packages
+from support import Folder, by_name, graph_file, matrix_work, needs, run, without_packages
 
 from emplace import importers
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from import_support import graph_file, matrix_work, needs
+from support import graph_file, matrix_work, needs
 
 from emplace import importers
 from emplace.importers.tensorflow.work import flops

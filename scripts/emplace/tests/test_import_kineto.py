@@ -8,7 +8,7 @@ import gzip
 import json
 import unittest
 
-from import_support import Folder, by_name, graph_file, needs
+from support import Folder, by_name, graph_file, needs
 from traces_support import cpu_trace, event, gpu_trace, training_step
 
 from emplace import importers

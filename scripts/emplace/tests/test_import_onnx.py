@@ -4,7 +4,7 @@ import importlib.util
 import os
 import unittest
 
-from import_support import Folder, by_name, graph_file, needs, run
+from support import Folder, by_name, graph_file, needs, run
 
 from emplace import importers
 from emplace.importers import ImportFailure

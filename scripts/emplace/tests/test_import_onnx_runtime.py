@@ -5,7 +5,7 @@ import pathlib
 import unittest
 import warnings
 
-from import_support import graph_file, needs
+from support import graph_file, needs
 
 from emplace.importers import ImportFailure
 from emplace.importers.onnx import import_onnx

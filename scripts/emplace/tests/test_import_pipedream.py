@@ -4,7 +4,7 @@ import os
 import pathlib
 import unittest
 
-from import_support import Folder, by_name, graph_file
+from support import Folder, by_name, graph_file
 
 from emplace import importers
 from emplace.importers.pipedream import import_pipedream

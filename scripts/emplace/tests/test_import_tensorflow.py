@@ -8,7 +8,7 @@ import math
 import pathlib
 import unittest
 
-from import_support import Folder, graph_file, matrix_work, needs, run
+from support import Folder, graph_file, matrix_work, needs, run
 
 from emplace.importers.tensorflow import load_tensorflow, work
 from emplace.importers.work import OpView, Value

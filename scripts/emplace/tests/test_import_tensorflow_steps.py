@@ -4,14 +4,14 @@ import argparse
 import functools
 import unittest
 
-import import_support
-from import_support import Folder, graph_file, needs, without_packages
+import support
+from support import Folder, graph_file, needs, without_packages
 
 from emplace import importers
 from emplace.importers import tensorflow
 from emplace.importers.tensorflow import request
 
-run = functools.partial(import_support.run, "--from", "tensorflow")
+run = functools.partial(support.run, "--from", "tensorflow")
 
 USER_MODEL = '''
 import tensorflow as tf

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from import_support import SOURCE, graph_file
+from support import SOURCE, graph_file
 from import_torch_support import TINY, Folder, needs_torch, net, run
 
 

@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from import_support import graph_file, needs
+from support import graph_file, needs
 from import_torch_support import Folder, needs_torch, run
 
 TEXT = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}

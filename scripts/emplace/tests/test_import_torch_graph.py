@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from import_support import graph_file
+from support import graph_file
 from import_torch_support import TINY, Folder, needs_torch, net
 
 

@@ -6,7 +6,7 @@ import math
 import unittest
 from typing import Any
 
-from import_support import graph_file, needs
+from support import graph_file, needs
 from import_torch_support import Folder, needs_torch
 
 

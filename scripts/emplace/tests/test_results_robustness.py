@@ -8,7 +8,6 @@ import unittest
 from results_support import NAN, TestCase, add_stress, run, write_run, write_sweep
 
 import numpy as np
-import pandas as pd
 
 from emplace.results import ResultsError, load_runs, load_stress
 from emplace.results.robustness import kendall_tau, method_ratios, ratios

@@ -7,12 +7,11 @@ from typing import Any, Sequence
 
 from results_support import NAN, TestCase, run, sealed, write_run
 
-import h5py
 import numpy as np
 import pandas as pd
 
 from emplace.results import ResultsError, figures, load_runs
-from emplace.results.targets import ecdf, expected_running_time, reaches, split_of, summarise_targets
+from emplace.results.targets import ecdf, expected_running_time, reaches, split_of
 
 INFINITE = float("inf")
 

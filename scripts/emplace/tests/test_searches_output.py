@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import unittest
 
-PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(PROJECT, "src"))
+import support  # noqa: F401
 
 try:
     from emplace.searches import default_output

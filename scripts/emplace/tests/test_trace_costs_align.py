@@ -5,7 +5,7 @@ import random
 import unittest
 from unittest import mock
 
-import import_support  # noqa: F401
+import support  # noqa: F401
 import numpy as np
 
 from emplace.trace_costs import align

@@ -3,7 +3,7 @@
 import random
 import unittest
 
-import import_support  # noqa: F401
+import support  # noqa: F401
 from traces_support import cpu_trace, event, gpu_trace, kernel, shapes
 
 from emplace.importers.kineto import trace

@@ -4,7 +4,7 @@ import pathlib
 import sqlite3
 import unittest
 
-from import_support import Folder
+from support import Folder
 from traces_support import gpu_trace, nsight_database
 
 from emplace.importers import ImportFailure

@@ -165,8 +165,8 @@ class Results(TestCase):
 class CommandLine(unittest.TestCase):
     def test_every_command_and_two_more(self) -> None:
         told = command("--help").stdout
-        for command in ("run", "sweep", "table", "simulate", "graph", "list", "export", "import", "tune"):
-            self.assertRegex(told, rf"(?m)^\s+{command}\s")
+        for name in ("run", "sweep", "table", "simulate", "graph", "list", "export", "import", "tune"):
+            self.assertRegex(told, rf"(?m)^\s+{name}\s")
         command("list", "graphs")
         wrong = command("simulat", code=2)
         command("import", "no_such.xyz", code=2)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, Sequence
 
 import pandas as pd
 
-from .files import Path, ResultsError, as_paths, open_results, plain, sweep_runs, texts
+from .files import Path, ResultsError, as_paths, existing_files, open_results, plain, texts
 from .runs import concat
 
 
@@ -52,8 +51,7 @@ def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
     residuals: list[dict[str, Any]] = []
     for source in as_paths(paths):
         measured = len(graphs)
-        files = [path for path, _ in sweep_runs(source)] if os.path.isdir(source) else [source]
-        for path in filter(os.path.exists, files) if os.path.isdir(source) else files:
+        for path, _ in existing_files(source):
             with open_results(path) as file:
                 for group in measurements(file):
                     where = {"file": path, "graph": plain(group.attrs["graph"])}

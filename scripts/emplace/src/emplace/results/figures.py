@@ -312,19 +312,15 @@ def final_step_times(runs: pd.DataFrame) -> Figure:
         agents = by_agent(rows)
         for place, (agent, group) in enumerate(agents):
             draw_strip(axes, place, final_times(group).to_numpy(float) / scale, styles[agent]["color"])
+        frame_strips(axes, [agent for agent, _ in agents], problem)
         axes.axvline(rows["bound_ns"].min() / scale, color="0.45", linewidth=0.9, linestyle=(0, (1, 2)))
         axes.annotate("bound", (rows["bound_ns"].min() / scale, 1), xycoords=("data", "axes fraction"),
                       xytext=(3, -9), textcoords="offset points", fontsize="x-small", color="0.4")
-        axes.set_yticks(range(len(agents)), [agent for agent, _ in agents])
-        axes.set_ylim(len(agents) - 0.4, -0.9)
-        axes.set_title(problem, loc="left", fontsize="medium")
         axes.set_xlabel(f"step time of the best placement found [{unit}]")
         if not rows["feasible"].all():  # room for the note about them
             left, right = axes.get_xlim()
             axes.set_xlim(left, right + 0.2 * (right - left))
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-        axes.grid(axis="x", alpha=0.25)
-        axes.tick_params(axis="y", length=0)
     return figure
 
 
@@ -346,13 +342,17 @@ def noise_regrets(draws: pd.DataFrame) -> Figure:
         for place, label in enumerate(labels):
             regret = 100 * rows.loc[rows["label"] == label, "regret"].to_numpy(float)
             draw_strip(axes, place, regret, styles[label]["color"])
-        axes.set_yticks(range(len(labels)), labels)
-        axes.set_ylim(len(labels) - 0.4, -0.9)
-        axes.set_title(f"{rows['graph'].iloc[0]} on {rows['cluster'].iloc[0]}", loc="left", fontsize="medium")
+        frame_strips(axes, labels, f"{rows['graph'].iloc[0]} on {rows['cluster'].iloc[0]}")
         axes.set_xlabel("regret under noise [%]")
-        axes.grid(axis="x", alpha=0.25)
-        axes.tick_params(axis="y", length=0)
     return figure
+
+
+def frame_strips(axes: Axes, labels: Sequence[str], title: str) -> None:
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.9)
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.grid(axis="x", alpha=0.25)
+    axes.tick_params(axis="y", length=0)
 
 
 def draw_strip(axes: Axes, place: int, times: np.ndarray, colour: str) -> None:

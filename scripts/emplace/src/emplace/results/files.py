@@ -128,6 +128,14 @@ def sweep_runs(folder: Path) -> list[tuple[str, str]]:
         raise ResultsError(f"{name}: damaged: expected runs with file, config, agent and seed") from None
 
 
+def existing_files(source: str) -> Iterator[tuple[str, bool]]:
+    """Yields (file, whether it is a run of a sweep's folder) of a results file, or of the runs of a sweep so far."""
+    if os.path.isdir(source):
+        yield from ((path, True) for path, _ in sweep_runs(source) if os.path.exists(path))
+    else:
+        yield source, False
+
+
 def _below(folder: Path, file: str, where: str) -> str:
     """Returns the path of a file that a sweep names, which must be below the sweep's folder."""
     parts = file.split("/")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .files import Path, ResultsError, as_paths, open_results, plain, texts
-from .runs import concat
+from .runs import concat, table
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def load_generalization(paths: Path | Sequence[Path]) -> Generalization:
                     tests.append(read_tests(group, {**where, "cluster": families[-1]["cluster"]}))
                 for label, training in group.get("training", {}).items():
                     if "updates" in training:
-                        updates.append(read_updates(training, {**where, "training": label}))
+                        updates.append(table(training["updates"], {**where, "training": label}, "update"))
                 if "failures" in group:
                     failures += [{**where, "failure": line} for line in texts(group["failures"])]
     return Generalization(concat(tests, ["file", "family", "method"]), pd.DataFrame(families),
@@ -77,13 +77,4 @@ def read_tests(group: Any, where: dict[str, str]) -> pd.DataFrame:
     for what in ("final", "best"):
         ratio = frame[f"{what}_step_time_ns"] / frame["best_known_ns"]
         frame[f"{what}_ratio"] = ratio.fillna(np.inf)
-    return frame
-
-
-def read_updates(training: Any, where: dict[str, str]) -> pd.DataFrame:
-    frame = pd.DataFrame(training["updates"][()])
-    for place, (column, value) in enumerate(where.items()):
-        frame.insert(place, column, value)
-    if "update" not in frame:
-        frame.insert(len(where), "update", np.arange(len(frame)))
     return frame

@@ -81,10 +81,10 @@ def load_runs(paths: Path | Sequence[Path], *, evaluations: str = "all") -> Runs
                     run = len(rows)
                     rows.append({"run": run, **head, **read_run(group, head["devices"], path)})
                     if evaluations != "none":
-                        rows_of_run = table(group["evaluations"], run, "evaluation")
+                        rows_of_run = table(group["evaluations"], {"run": run}, "evaluation")
                         tried.append(rows_of_run if evaluations == "all" else improvements(rows_of_run))
                     if "updates" in group:
-                        updates.append(table(group["updates"], run, "update"))
+                        updates.append(table(group["updates"], {"run": run}, "update"))
     if not rows:
         raise ResultsError(f"{', '.join(sources)}: there is no run yet")
     runs = with_bounds(pd.DataFrame(rows)).drop(columns=["devices", "same_problem"])
@@ -163,11 +163,13 @@ def read_run(group: Any, devices: list[str], path: str) -> dict[str, Any]:
     return {**row, **{f"setting.{key}": value for key, value in settings.items()}}
 
 
-def table(dataset: Any, run: int, counter: str) -> pd.DataFrame:
+def table(dataset: Any, where: dict[str, Any], counter: str) -> pd.DataFrame:
+    """Returns a dataset after the columns `where`, and after the numbers of its rows if it lacks them."""
     frame = pd.DataFrame(dataset[()])
-    frame.insert(0, "run", run)
+    for place, (column, value) in enumerate(where.items()):
+        frame.insert(place, column, value)
     if counter not in frame:
-        frame.insert(1, counter, np.arange(len(frame)))
+        frame.insert(len(where), counter, np.arange(len(frame)))
     return frame
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any, Iterator, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 import pandas as pd
 
-from .files import Path, ResultsError, as_paths, open_results, plain, sweep_runs, texts
+from .files import Path, ResultsError, as_paths, existing_files, open_results, plain, texts
 from .runs import concat
 
 
@@ -40,7 +39,7 @@ def load_stress(paths: Path | Sequence[Path]) -> Stress:
     scenarios: list[dict[str, Any]] = []
     adversary: list[dict[str, Any]] = []
     seen: set[tuple[Any, ...]] = set()
-    for path, in_sweep in files_of(as_paths(paths)):
+    for path, in_sweep in (file for source in as_paths(paths) for file in existing_files(source)):
         with open_results(path) as file:
             if "stress" not in file:
                 if in_sweep:
@@ -66,15 +65,6 @@ def load_stress(paths: Path | Sequence[Path]) -> Stress:
         raise ResultsError(f"{', '.join(as_paths(paths))}: `emplace stress` has not seen a run of it")
     return Stress(concat(draws, []), pd.DataFrame(scenarios),
                   pd.DataFrame(adversary, columns=None if adversary else ["file", "graph", "cluster"]))
-
-
-def files_of(sources: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yields (file, whether it is a run of a sweep's folder) for all existing files."""
-    for source in sources:
-        if os.path.isdir(source):
-            yield from ((path, True) for path, _ in sweep_runs(source) if os.path.exists(path))
-        else:
-            yield source, False
 
 
 def content_of(group: Any, problem: Any) -> tuple[Any, ...]:
