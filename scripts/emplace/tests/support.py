@@ -26,7 +26,7 @@ from emplace.importers import command, graph_file  # noqa: E402
 def needs(*packages: str) -> Callable:
     """Skips a test loudly where one of the packages is missing."""
     missing = [package for package in packages if not importlib.util.find_spec(package)]
-    return unittest.skipIf(missing, f"SKIPPED, NOT TESTED: no {', '.join(missing)}; scripts/test --importers installs it")
+    return unittest.skipIf(missing, f"SKIPPED, NOT TESTED: no {', '.join(missing)} (scripts/test --importers)")
 
 
 def called(main: Callable[[list[str]], int], *arguments: str) -> tuple[int, str, str]:

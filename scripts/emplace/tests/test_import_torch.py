@@ -65,9 +65,7 @@ class NamedTest(Folder):
         module = self.write("some_models.py", TINY)
         documents = []
         for arguments in ((path, "--function", "made"), (f"{path}:made",), (f"{module}",)):
-            code, _, err = run(*arguments, "-o", self.path("g.json"))
-            self.assertEqual(code, 0, err)
-            documents.append(graph_file.read(self.path("g.json")))
+            documents.append(self.imported(*arguments))
             documents[-1]["source"].pop("model")
         self.assertEqual(documents[0], documents[1])
         self.assertEqual(documents[0], documents[2])

@@ -123,9 +123,7 @@ class TransformersTest(ConfigFolder):
         path = self.config({**SMALL["LlamaForCausalLM"], "architectures": ["LlamaForCausalLM"]})
         documents = []
         for arguments in (("--transformers", path, "--class", "LlamaForCausalLM", "--loss"), (path,)):
-            code, _, err = run(*arguments, "-o", self.path("g.json"))
-            self.assertEqual(code, 0, err)
-            documents.append(graph_file.read(self.path("g.json")))
+            documents.append(self.imported(*arguments))
         self.assertEqual(documents[0], documents[1])
         self.assertEqual(documents[0]["source"]["model"], "LlamaForCausalLM of config.json")
         self.assertEqual(documents[0]["source"]["loss"], "model")
@@ -181,9 +179,7 @@ class DiffusersTest(ConfigFolder):
         import diffusers
         import torch
 
-        code, _, err = run(self.config(self.UNET), "--batch", "2", "-o", self.path("g.json"))
-        self.assertEqual(code, 0, err)
-        document = graph_file.read(self.path("g.json"))
+        document = self.imported(self.config(self.UNET), "--batch", "2")
         with torch.device("meta"):
             model = diffusers.UNet2DConditionModel.from_config(dict(self.UNET))
         figures = graph_file.statistics(document)
@@ -206,8 +202,8 @@ class BrokenConfigTest(ConfigFolder):
 
     def test_broken_file(self) -> None:
         self.refused("no.json: cannot be read: No such file", self.path("no.json"))
-        self.refused("cannot be read: ", self.write("broken.json", '{"model_type": '))
-        self.refused("expected a JSON object, got a list", self.config([1]))
+        self.refused("broken.json:1: is no JSON: ", self.write("broken.json", '{"model_type": '))
+        self.refused("holds a JSON list, expected an object", self.config([1]))
 
 
 if __name__ == "__main__":

@@ -153,7 +153,8 @@ class Targets(TestCase):
         path = self.path("m.json")
         graph_file.write(transformer(1), path)
         cluster(["g0", "g1"], [10**8] * 2).write(self.path("c.yaml"))
-        done = command("place", path, "--cluster", self.path("c.yaml"), "--for", "offload", "-o", self.path("m"), code=2)
+        done = command("place", path, "--cluster", self.path("c.yaml"), "--for", "offload", "-o", self.path("m"),
+                       code=2)
         self.assertIn("has no CPU; both are needed", done.stderr)
 
 

@@ -200,14 +200,14 @@ class Command(TestCase):
     def test_table_and_json(self) -> None:
         for target, files in (("transformers", ["g.device_map.json"]), ("pytorch", ["g_devices.py"]),
                               ("llama.cpp", ["g.llama_cpp.txt"]), ("vllm", ["g.vllm.env"])):
-            done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", target, "--seconds", "1",
-                           "-o", self.path("g"), "--json")
+            done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", target, "--seconds",
+                           "1", "-o", self.path("g"), "--json")
             told = json.loads(done.stdout)
             self.assertEqual(told["files"], [self.path(name) for name in files])
             self.assertEqual(told["as_exported"], told["as_placed"])
             self.assertIn("costs: modelled (roofline), since there is no measured table", done.stderr)
-        done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", "vllm", "--seconds", "1", "-o",
-                       self.path("g"), "--quiet")
+        done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", "vllm", "--seconds", "1",
+                       "-o", self.path("g"), "--quiet")
         self.assertRegex(done.stdout, r"as exported, read back +\d+\.\d{3} ")
         self.assertIn("text only", done.stdout)
         self.assertEqual(done.stderr, "")

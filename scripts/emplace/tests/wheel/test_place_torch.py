@@ -54,8 +54,8 @@ def build():
 class Torch(TestCase):
     def place(self, model: str, target: str, first: int, second: int, *more: str) -> dict:
         pathlib.Path(self.path("two.yaml")).write_text(CLUSTER.format(first=first, second=second))
-        done = command("place", model, "--cluster", self.path("two.yaml"), "--for", target, "-o", self.path("m"), "--seconds",
-                       "3", "--json", *more)
+        done = command("place", model, "--cluster", self.path("two.yaml"), "--for", target, "-o", self.path("m"),
+                       "--seconds", "3", "--json", *more)
         told = json.loads(done.stdout)
         self.assertEqual(told["as_exported"], told["as_placed"])
         return told

@@ -24,7 +24,7 @@ import importlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 from . import graph_file
 
@@ -156,6 +156,19 @@ def graph_name(path: str | os.PathLike[str]) -> str:
     return os.path.basename(os.fspath(path)).removesuffix(".gz").removesuffix(".json")
 
 
+def read_json(path: str) -> dict[str, Any]:
+    """Returns the object in a `.json` or `.json.gz` file. Throws ImportFailure if there is none."""
+    try:
+        document = graph_file.read(path)
+    except json.JSONDecodeError as error:
+        raise ImportFailure(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
+    except (OSError, EOFError, ValueError) as error:
+        raise ImportFailure(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(document, dict):
+        raise ImportFailure(f"{path}: holds a JSON {type(document).__name__}, expected an object")
+    return document
+
+
 def require(packages: Sequence[str], extra: str) -> None:
     """Imports packages. Throws ImportFailure with the first missing package and how to install it.
 
@@ -175,10 +188,5 @@ def require(packages: Sequence[str], extra: str) -> None:
 
 def _formats_of_json(path: str, formats: Sequence[Format]) -> list[Format]:
     """Returns the formats all of whose keys a JSON file has."""
-    try:
-        document = graph_file.read(path)
-    except (OSError, EOFError, ValueError) as error:
-        raise ImportFailure(f"{path}: cannot be read: {error}") from None
-    if not isinstance(document, Mapping):
-        return []
+    document = read_json(path)
     return [format for format in formats if format.keys and all(key in document for key in format.keys)]

@@ -7,21 +7,45 @@ import os
 import sys
 import time
 import warnings
-from typing import Sequence
+from typing import Callable, Sequence
 
 from . import FORMATS, ImportFailure, find, format_of, graph_file, graph_name
 
 
 def main(arguments: Sequence[str], prog: str = "emplace import") -> int:
     """Runs the command. Returns 0 on success, 1 if the file could not be written, 2 if the input is wrong."""
+    return exit_code(prog, lambda: _run(list(arguments), prog))
+
+
+def exit_code(prog: str, run: Callable[[], int], *refusals: type[Exception]) -> int:
+    """Returns the exit code of `run`. An error becomes one sentence: OSError gives 1, a refusal of the input 2."""
     try:
-        return _run(list(arguments), prog)
-    except (ImportFailure, graph_file.GraphError) as error:
+        return run()
+    except (ImportFailure, graph_file.GraphError, *refusals) as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 1
+
+
+def exit_code_with_compiled(prog: str, run: Callable[[], int], *refusals: type[Exception]) -> int:
+    """Returns exit_code() of a command that needs the compiled module; 2 without the module."""
+    try:
+        from .. import _compiled
+
+        refused: type[Exception] = _compiled().InputError
+    except ImportError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 2
+    return exit_code(prog, run, refused, *refusals)
+
+
+def require_folder(output: str) -> None:
+    """Throws ImportFailure if the folder of -o is missing: it is reported before minutes of work, not after."""
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise ImportFailure(f"-o {output}: there is no folder {folder!r}")
 
 
 def _run(arguments: list[str], prog: str) -> int:
@@ -46,9 +70,7 @@ def _run(arguments: list[str], prog: str) -> int:
     format.module().add_arguments(parser.add_argument_group(f"of {format.name}"))
     options = parser.parse_args(arguments)  # exits here if help is requested
     output = options.output or f"{_stem(options.model)}.json.gz"
-    folder = os.path.dirname(os.path.abspath(output))
-    if not os.path.isdir(folder):  # reported before minutes of work, not after
-        raise ImportFailure(f"-o {output}: there is no folder {folder!r}")
+    require_folder(output)
     begin = time.monotonic()
     imported = format.module().read(options.model, options)
     with warnings.catch_warnings(record=True) as doubts:

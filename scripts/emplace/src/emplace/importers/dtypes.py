@@ -5,6 +5,9 @@ framework/graph/dtypes.cc has the same list.
 
 from __future__ import annotations
 
+import math
+from typing import Iterable
+
 # Bits of one element by the name in graph files; 0: no fixed size.
 DTYPE_BITS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16, "f8": 8, "f4": 4, "i64": 64, "i32": 32, "i16": 16, "i8": 8,
               "i4": 4, "i2": 2, "u64": 64, "u32": 32, "u16": 16, "u8": 8, "u4": 4, "u2": 2, "bool": 8, "c64": 64,
@@ -41,3 +44,14 @@ def dtype_name(text: str) -> str | None:
     if lower in DTYPE_ALIASES:
         return DTYPE_ALIASES[lower]
     return next((name for family, name in _FAMILIES.items() if lower.startswith(family)), None)
+
+
+def sized(text: str) -> str | None:
+    """Returns the name in FORMAT.md of an element type that has a fixed size; None for others."""
+    name = dtype_name(text)
+    return name if name and DTYPE_BITS[name] else None
+
+
+def num_bytes(shape: Iterable[int], dtype: str) -> int:
+    """Returns the bytes of a tensor [B]; elements smaller than a byte are packed."""
+    return (math.prod(shape) * DTYPE_BITS[dtype] + 7) // 8

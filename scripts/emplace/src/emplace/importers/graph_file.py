@@ -113,6 +113,25 @@ class Op:
         return record
 
 
+class Names:
+    """Unique names: the first request for a name gets the name itself, later requests get a number appended.
+
+    taken: names that are in use already.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._last = dict.fromkeys(taken, 0)
+
+    def unique(self, name: str) -> str:
+        """Returns `name` or, if that is taken, the first free of `name_1`, `name_2`, ..."""
+        candidate = name
+        while candidate in self._last:
+            self._last[name] += 1
+            candidate = f"{name}_{self._last[name]}"
+        self._last[candidate] = 0
+        return candidate
+
+
 class GraphBuilder:
     """A graph under construction. Ids are assigned in call order, as the format requires."""
 

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Sequence
 
 from .. import _compiled
-from ..importers import ImportFailure, graph_file, kineto
+from ..importers import ImportFailure, graph_file, read_json
 from ..importers.kineto import copies as kineto_copies
 from ..importers.kineto import trace as kineto_trace
 from ..importers.kineto.trace import Trace
@@ -91,7 +91,7 @@ class _Source:
 
 
 def _source(path: str, kind: str | None) -> _Source:
-    document = nsight.document(path) if nsight.is_database(path) else kineto.load(path)
+    document = nsight.document(path) if nsight.is_database(path) else read_json(path)
     found = kineto_trace.read_steps(document, path)
     device = steps.on_device(found)
     name = kind

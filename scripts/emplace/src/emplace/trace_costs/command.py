@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 from typing import Sequence
 
-from ..importers import ImportFailure
+from ..importers.command import exit_code_with_compiled, require_folder
 
 _EPILOG = """\
 TRACE is
@@ -33,27 +31,15 @@ is in ops of the graph"""
 def main(arguments: Sequence[str], prog: str = "emplace costs") -> int:
     """Runs the command. Returns 0 on success; 1 if the file could not be written; 2 if the input is wrong."""
     options = _parser(prog).parse_args(arguments)
-    try:
-        from .. import _compiled
+    return exit_code_with_compiled(prog, lambda: _run(options))
 
-        refused: type[Exception] = _compiled().InputError
-    except ImportError as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 2
-    from .build import CostsFailure, costs_from_trace
 
-    try:
-        folder = os.path.dirname(os.path.abspath(options.output))
-        if not os.path.isdir(folder):  # reported before minutes of work, not after
-            raise CostsFailure(f"-o {options.output}: there is no folder {folder!r}")
-        costs = costs_from_trace(options.traces, options.graph, options.device_kind or ())
-        costs.write(options.output)
-    except (ImportFailure, refused) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 1
+def _run(options: argparse.Namespace) -> int:
+    from .build import costs_from_trace
+
+    require_folder(options.output)
+    costs = costs_from_trace(options.traces, options.graph, options.device_kind or ())
+    costs.write(options.output)
     if options.json:
         print(json.dumps(costs.json(), indent=1))
     elif not options.quiet:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from typing import Collection, Iterator, Sequence
+from typing import Collection, Sequence
 
 from ..importers import graph_file
 from ..importers.kineto.trace import Trace
 from ..importers.traces import aten
-from ..importers.traces.calls import Node, refs
+from ..importers.traces.calls import Node, everything, refs
 from . import names
 
 
@@ -52,7 +52,7 @@ class Step:
 
 def on_device(traces: Sequence[Trace]) -> bool:
     """Returns whether a GPU's kernels were traced; then times are those of kernels, else those of the CPU."""
-    return any(node.device is not None for trace in traces for top in trace.nodes for node in _everything(top))
+    return any(node.device is not None for trace in traces for top in trace.nodes for node in everything(top))
 
 
 def read(traces: Sequence[Trace], families: Collection[str]) -> list[Step]:
@@ -67,21 +67,13 @@ def sizes_of(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(sorted(count for count in map(math.prod, shapes) if count != 1))
 
 
-def _everything(node: Node) -> Iterator[Node]:
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
-
-
 def _workers(traces: Sequence[Trace], device: bool) -> frozenset[str]:
     """Returns the names of operators that run kernels of their own.
 
     On the CPU: operators that spend most of their time outside of the operators that they call.
     """
     own: collections.Counter[str] = collections.Counter()
-    for node in (node for trace in traces for top in trace.nodes for node in _everything(top)):
+    for node in (node for trace in traces for top in trace.nodes for node in everything(top)):
         if device:
             own[node.name] += node.device or 0
         else:
@@ -107,7 +99,7 @@ class _Reader:
         if operator and (optimizer or self._stands_for_itself(node)):
             time = node.duration or 0
             if self.device:
-                time = sum(inner.device or 0 for inner in _everything(node))
+                time = sum(inner.device or 0 for inner in everything(node))
             self.calls.append(Call(node.name, _work(node), time, optimizer))
             return
         before = len(self.calls)
@@ -118,7 +110,7 @@ class _Reader:
             self.calls[-1].time += max(0, (node.duration or 0) - inside)
 
     def _stands_for_itself(self, node: Node) -> bool:
-        inner = [each for child in node.children for each in _everything(child) if aten.is_operator(each.name)]
+        inner = [each for child in node.children for each in everything(child) if aten.is_operator(each.name)]
         known = any(names.family_of_call(each.name) in self.families for each in inner)
         if names.sometimes_copies(node.name):
             return not known

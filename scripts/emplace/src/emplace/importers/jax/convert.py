@@ -14,10 +14,10 @@ import collections
 from typing import Mapping, Sequence
 
 from emplace.importers import Dropped
-from emplace.importers.graph_file import GraphBuilder
+from emplace.importers.graph_file import GraphBuilder, Names
 from emplace.importers.jax.flatten import Flat
 from emplace.importers.jax.labels import labels_of
-from emplace.importers.jax.names import Names, attributes_of, forward_ops
+from emplace.importers.jax.names import attributes_of, forward_ops, name_of
 from emplace.importers.jax.phases import Reach, phases
 from emplace.importers.jax.state import Leaf
 
@@ -103,7 +103,7 @@ class Converter:
         op_names: dict[int, str] = {}
         for i, node in enumerate(self.flat.nodes):
             label = self.labels.of_node.get(i)
-            name = op_names[i] = self.names.of_node(node, self.phase[i], label)
+            name = op_names[i] = self.names.unique(name_of(node, self.phase[i], label))
             inputs = [self.tensors[value] for value in node.inputs]
             moved = self.builder.default_bytes(inputs, []) + sum(self.flat.values[v].num_bytes for v in node.outputs)
             if node.moved is not None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
 import os
-import sys
 import traceback
 from typing import Any, Callable, Mapping, Sequence
 
-from emplace.importers import ImportFailure
+from emplace.importers import ImportFailure, user_code
 
 _KEYS = ("step", "arguments", "parameters", "optimizer_state", "buffers")
 
@@ -29,23 +27,8 @@ def load(model: str, settings: Mapping[str, Any]) -> Step:
     path, colon, name = model.rpartition(":")
     if not colon or not path.endswith(".py") or not name.isidentifier():
         raise ImportFailure(f"{model}: expected FILE.py:FUNCTION")
-    if not os.path.isfile(path):
-        raise ImportFailure(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
-    module = importlib.util.module_from_spec(spec)
-    folder = os.path.dirname(os.path.abspath(path))
-    sys.path.insert(0, folder)  # for imports of files in the same folder
-    try:
-        guarded(f"{path}: does not run", spec.loader.exec_module, module)
-        function = getattr(module, name, None)
-        if not callable(function):
-            functions = sorted(key for key, value in vars(module).items()
-                               if callable(value) and getattr(value, "__module__", None) == module.__name__)
-            raise ImportFailure(f"{path}: there is no function {name!r}; choices: {', '.join(functions) or 'none'}")
-        said = guarded(f"{model}: fails", function, **settings)
-    finally:
-        sys.path.remove(folder)
-    return _understood(model, said)
+    function = user_code.load_function(path, name)
+    return _understood(model, user_code.call(path, function, **settings))
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -59,10 +42,10 @@ def setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def guarded(what: str, function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
+def guarded(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a user's function. Throws ImportFailure with the first line of its error and where it was raised."""
     try:
-        return function(*arguments, **settings)
+        return function(*arguments)
     except ImportFailure:
         raise
     except Exception as error:

@@ -14,28 +14,14 @@ _LEFT_OUT = frozenset("""sharding out_sharding accuracy mode unique_indices indi
     fill_value""".split())
 
 
-class Names:
-    """Unique names: the first request for a name gets the name itself, later requests get a number appended."""
+def name_of(node: Node, phase: str, label: str | None) -> str:
+    """Returns the name of a node.
 
-    def __init__(self) -> None:
-        self._last: dict[str, int] = {}
-
-    def unique(self, name: str) -> str:
-        candidate = name
-        while candidate in self._last:
-            self._last[name] += 1
-            candidate = f"{name}_{self._last[name]}"
-        self._last[candidate] = 0
-        return candidate
-
-    def of_node(self, node: Node, phase: str, label: str | None) -> str:
-        """Returns the name of a node.
-
-        Examples: "MLP/Dense_0/dot_general"; "backward/MLP/Dense_0/dot_general"; "update/params/Dense_0/kernel/mul".
-        """
-        where = label if phase == "update" and label else node.scope
-        before = "" if phase == "forward" else phase
-        return self.unique("/".join(filter(None, (before, where, node.primitive))))
+    Examples: "MLP/Dense_0/dot_general"; "backward/MLP/Dense_0/dot_general"; "update/params/Dense_0/kernel/mul".
+    """
+    where = label if phase == "update" and label else node.scope
+    before = "" if phase == "forward" else phase
+    return "/".join(filter(None, (before, where, node.primitive)))
 
 
 def attributes_of(node: Node) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from .. import Dropped, ImportFailure
-from ..tensorflow import user_code
+from .. import Dropped, ImportFailure, user_code
 
 
 @dataclasses.dataclass

@@ -8,12 +8,10 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import re
-from typing import Any, Iterator
+from typing import Any
 
-from .. import Dropped, Imported, ImportFailure, graph_file
+from .. import Dropped, Imported, ImportFailure, graph_file, read_json
 from ..chakra import execution_trace, of_selection
 from ..traces import calls
 from . import order, trace
@@ -49,9 +47,9 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
         raise ImportFailure("name a MODEL: a trace of torch.profiler (.json, .json.gz)")
     execution = None
     if options.execution_trace:
-        execution = load(options.execution_trace)
+        execution = read_json(options.execution_trace)
     name = re.split(r"[./\\]", model.rstrip("/").rpartition("/")[2])[0] or "trace"
-    return import_kineto(load(model), execution, device_kind=options.device_kind, step=options.step, name=name,
+    return import_kineto(read_json(model), execution, device_kind=options.device_kind, step=options.step, name=name,
                          path=model, execution_path=options.execution_trace or "execution trace")
 
 
@@ -91,25 +89,13 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
     return imported
 
 
-def load(path: str) -> dict[str, Any]:
-    try:
-        document = graph_file.read(path)
-    except json.JSONDecodeError as error:
-        raise ImportFailure(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
-    except (OSError, EOFError, ValueError, gzip.BadGzipFile) as error:
-        raise ImportFailure(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not isinstance(document, dict):
-        raise ImportFailure(f"{path}: holds a JSON {type(document).__name__}, expected an object")
-    return document
-
-
 def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path: str) -> list[Dropped]:
     """Gives the nodes of the execution trace the durations of the profiler's; both number calls alike.
 
     Removes the calls that the profiler did not record (those of another step).
     """
     matched = 0
-    for node in _all(roots):
+    for node in (node for root in roots for node in calls.everything(root)):
         other = found.by_function.get(node.id)
         if other is None or node.id == 0:
             continue
@@ -127,14 +113,6 @@ def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path
     if matched < total:
         told.append(Dropped("calls that the execution trace does not have", total - matched, "left out"))
     return told
-
-
-def _all(nodes: list[calls.Node]) -> Iterator[calls.Node]:
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
 
 
 def _prune(nodes: list[calls.Node], found: trace.Trace) -> None:

@@ -13,6 +13,7 @@ import re
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import ImportFailure
+from ..dtypes import num_bytes
 from ..traces import aten
 from ..traces.calls import Node, Ref
 
@@ -211,16 +212,8 @@ def _inputs(arguments: Mapping[str, Any]) -> list[Any]:
             inputs.append(_value(values[index]) if index < len(values) else None)
             continue
         name = aten.dtype(str(kind))
-        inputs.append(Ref(None, index, tuple(shape), name, _bytes(shape, name)))
+        inputs.append(Ref(None, index, tuple(shape), name, num_bytes(shape, name) if name else 0))
     return inputs
-
-
-def _bytes(shape: Iterable[int], dtype: str) -> int:
-    from ..graph_file import DTYPE_BYTES
-    size = DTYPE_BYTES.get(dtype, 0)
-    for length in shape:
-        size *= length
-    return size
 
 
 def _value(text: Any) -> Any:

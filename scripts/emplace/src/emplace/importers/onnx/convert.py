@@ -16,9 +16,10 @@ import collections
 from typing import Any
 
 from emplace.importers import Dropped, ImportFailure
-from emplace.importers.graph_file import GraphBuilder
+from emplace.importers.dtypes import num_bytes
+from emplace.importers.graph_file import GraphBuilder, Names
 from emplace.importers.onnx import subgraphs
-from emplace.importers.onnx.dtypes import dtype_name, num_bytes
+from emplace.importers.onnx.dtypes import dtype_name
 from emplace.importers.onnx.model import Skeleton
 from emplace.importers.onnx.nodes import DEFAULT_DOMAINS, MAX_LISTED, attributes_of, input_name, op_kind
 from emplace.importers.onnx.shapes import Types, opset_of
@@ -47,7 +48,6 @@ class _Converter:
         self.outputs = {value.name for value in self.graph.output}
         self.tensors: dict[str, int] = {}   # tensor ids by ONNX's names
         self.constants: set[str] = set()    # tensors that are the same in every run
-        self.names: dict[str, int] = {}     # names in use, and the last number appended to each
         self.inferred = {name: node for node in types.inferred.graph.node for name in node.output if name}
         self.without_flops: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0])
         self.folded: collections.Counter[str] = collections.Counter()  # nodes that run only once, by type
@@ -72,7 +72,7 @@ class _Converter:
 
     def _node_names(self) -> list[str]:
         """Returns a name for each node: its own if it is the first with that name."""
-        self.names = {node.name: 0 for node in self.graph.node if node.name}
+        self.names = Names(node.name for node in self.graph.node if node.name)
         seen: set[str] = set()
         names = []
         for node in self.graph.node:
@@ -80,17 +80,8 @@ class _Converter:
                 seen.add(node.name)
                 names.append(node.name)
             else:
-                names.append(self._unique(node.name or node.op_type))
+                names.append(self.names.unique(node.name or node.op_type))
         return names
-
-    def _unique(self, name: str) -> str:
-        """Returns `name` or, if that is taken, the first free of `name_1`, `name_2`, ..."""
-        candidate = name
-        while candidate in self.names:
-            self.names[name] += 1
-            candidate = f"{name}_{self.names[name]}"
-        self.names[candidate] = 0
-        return candidate
 
     def _add_tensor(self, name: str, role: str = "activation", alias_of: int | None = None) -> int:
         shape, dtype = self.types.shapes[name], self.types.dtypes[name]
@@ -107,7 +98,7 @@ class _Converter:
             self.constants.add(name)
         if weight.is_sparse:
             self.told["sparse initialiser", "counts as if it were dense"] += 1
-        op_name = self._unique(name)
+        op_name = self.names.unique(name)
         tensor = self._add_tensor(name, "parameter" if is_parameter and not readers & _STATISTICS else "buffer")
         self.builder.op(op_name, "parameter" if is_parameter else "constant", [], [tensor],
                         attributes={"onnx_initializer": name} if op_name != name else {})
@@ -189,7 +180,7 @@ class _Converter:
         for weight in subgraphs.weights(node):
             dtype = dtype_name(weight.data_type, f"{self.skeleton.label}: {weight.name!r} inside {name!r}")
             is_parameter = dtype in FLOATS and len(weight.dims) > 0
-            inner = self._unique(f"{name}/{weight.name}")
+            inner = self.names.unique(f"{name}/{weight.name}")
             found.append(self.builder.tensor(inner, weight.dims, dtype, num_bytes=num_bytes(weight.dims, dtype),
                                              role="parameter" if is_parameter else "buffer"))
             self.builder.op(inner, "parameter" if is_parameter else "constant", [], found[-1:])

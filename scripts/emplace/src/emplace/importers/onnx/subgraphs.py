@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Iterator, Mapping
 
-from emplace.importers.onnx.dtypes import dtype_name, num_bytes
+from emplace.importers.dtypes import num_bytes
+from emplace.importers.onnx.dtypes import dtype_name
 from emplace.importers.onnx.model import is_static, tensor_shape
 from emplace.importers.onnx.nodes import attributes_of, op_kind
 from emplace.importers.onnx.work import bytes_accessed, flops

@@ -6,7 +6,6 @@
     work          FLOPs and bytes of one op
     kernels       the kinds of ops without a GPU kernel
     models        the built-in networks
-    user_code     functions of the user's own files
 """
 
 from __future__ import annotations

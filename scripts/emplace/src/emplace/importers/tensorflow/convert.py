@@ -20,24 +20,21 @@ The conversion changes only the following:
 from __future__ import annotations
 
 import collections
-import math
 import re
 from typing import Any, Iterable, Sequence
 
 import tensorflow as tf
 
-from emplace.importers.graph_file import DTYPE_BYTES, GraphBuilder
+from emplace.importers.dtypes import num_bytes, sized
+from emplace.importers.graph_file import GraphBuilder
 from emplace.importers.tensorflow import ModelError
 from emplace.importers.tensorflow.kernels import CPU_ONLY
 from emplace.importers.tensorflow.train_step import TrainStep, ancestors
 from emplace.importers.tensorflow.work import VIEWS, bytes_accessed, flops
+from emplace.importers.union import Union
 from emplace.importers.work import OpView, Value
 
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
-_DTYPES = {tf.float64: "f64", tf.float32: "f32", tf.float16: "f16", tf.bfloat16: "bf16",
-           tf.int64: "i64", tf.int32: "i32", tf.int16: "i16", tf.int8: "i8", tf.uint64: "u64",
-           tf.uint32: "u32", tf.uint16: "u16", tf.uint8: "u8", tf.bool: "bool",
-           tf.complex64: "c64", tf.complex128: "c128"}
 # Attributes that kernels need. The value is the default, which is not stored.
 _ATTRIBUTES: dict[str, Any] = {
     "strides": None, "padding": None, "ksize": None, "data_format": None, "axis": None,
@@ -174,7 +171,8 @@ class _Converter:
             if output.dtype == tf.resource and not is_variable:
                 raise ModelError(f"op {op.name!r} of kind {op.type} passes a resource handle on, "
                                  f"which is not supported")
-            if dtype not in _DTYPES:
+            name_of_type = sized(dtype.name)
+            if name_of_type is None:
                 raise ModelError(f"op {op.name!r} of kind {op.type} has a {dtype.name} output, "
                                  f"which has no size on a device; keep it out of the loss")
             if op.type == "VarHandleOp":
@@ -187,11 +185,11 @@ class _Converter:
                 output_role = "output"
             elif role == "activation" and op.name in self.gradients and dtype.is_floating:
                 output_role = "gradient"
-            tensor = self.builder.tensor(name, shape, _DTYPES[dtype], role=output_role,
+            tensor = self.builder.tensor(name, shape, name_of_type, role=output_role,
                                          alias_of=aliases[index] if index < len(aliases) else None)
             ids.append(tensor)
-            size = math.prod(shape) * DTYPE_BYTES[_DTYPES[dtype]]
-            self.values[output.name] = (tensor, Value(shape, _DTYPES[dtype], size, is_state=is_state))
+            self.values[output.name] = (tensor, Value(shape, name_of_type, num_bytes(shape, name_of_type),
+                                                      is_state=is_state))
         return ids
 
     def _static_shape(self, op: tf.Operation, index: int) -> list[int]:
@@ -249,29 +247,20 @@ class _Converter:
 
         The label is the name of the group's first op; for a variable's group it is the variable.
         """
-        parent: dict[str, str] = {}
-
-        def find(name: str) -> str:
-            parent.setdefault(name, name)
-            while parent[name] != name:
-                parent[name] = parent[parent[name]]
-                name = parent[name]
-            return name
-
+        union: Union[str] = Union()
         for op in self.operations:
             if op.type == "Placeholder":
                 continue
             for label in _class_labels(op):
-                parent[find(op.name)] = find(label)
+                union.join(label, op.name)
             for value in op.inputs:
                 if value.dtype == tf.resource or value.dtype._is_ref_dtype:
-                    parent[find(op.name)] = find(value.op.name)
+                    union.join(value.op.name, op.name)
         for variable, other in self.step.together.items():
-            parent[find(variable)] = find(other)
+            union.join(other, variable)
         members = collections.defaultdict(list)
         for op in self.operations:
-            if op.name in parent:
-                members[find(op.name)].append(op)
+            members[union.root(op.name)].append(op)
         labels = {}
         for group in members.values():
             if len(group) > 1:

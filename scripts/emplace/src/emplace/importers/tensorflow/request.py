@@ -7,8 +7,8 @@ import difflib
 import pathlib
 from typing import Any
 
-from .. import ImportFailure, Dropped, Imported, graph_file
-from . import load_tensorflow, user_code
+from .. import ImportFailure, Dropped, Imported, graph_file, read_json, user_code
+from . import load_tensorflow
 from .kernels import CPU_ONLY, restrict
 from .models import MODELS, Model
 
@@ -191,10 +191,7 @@ def restricted(path: str, options: argparse.Namespace) -> Imported:
     resolve_options(options, "an emplace graph", {})
     if options.kernels == "today" or getattr(options, "output", path) is None:
         raise ImportFailure(f"{path}: is an emplace graph; it needs --kernels of another year and -o FILE")
-    try:
-        document = graph_file.read(path)
-    except (OSError, EOFError, ValueError) as error:
-        raise ImportFailure(f"{path}: cannot be read: {error}") from None
+    document = read_json(path)
     for error in graph_file.check(document):
         raise ImportFailure(f"{path}: {error}")
     framework = str(document.get("source", {}).get("framework", ""))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 from typing import Any, Mapping
 
-from .. import ImportFailure, graph_file, graph_name
+from .. import ImportFailure, graph_name, read_json
 from .models import Source, TrainingSetup
 
 
@@ -16,7 +15,7 @@ def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> So
 
     Throws ImportFailure if the file is not a config, or if an option does not fit it.
     """
-    config = _read(path)
+    config = read_json(path)
     loss = None if options.inference else options.loss or "model"
     if "model_type" in config:
         name = options.model_class or _first(config.get("architectures"))
@@ -51,17 +50,6 @@ def _build_denoiser(*arguments: Any) -> TrainingSetup:
     from . import diffusers_models  # imports diffusers
 
     return diffusers_models.build(*arguments)
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        config = graph_file.read(path)
-    except (OSError, EOFError, ValueError, gzip.BadGzipFile) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ImportFailure(f"{path}: cannot be read: {reason}") from None
-    if not isinstance(config, dict):
-        raise ImportFailure(f"{path}: expected a JSON object, got a {type(config).__name__}")
-    return config
 
 
 def _first(names: Any) -> str | None:

@@ -18,11 +18,7 @@ logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)
 logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)
 from torch.utils import flop_counter  # noqa: E402
 
-DTYPE_NAMES = {
-    torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
-    torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8",
-    torch.uint8: "u8", torch.bool: "bool", torch.complex64: "c64", torch.complex128: "c128",
-}
+from emplace.importers.dtypes import dtype_name  # noqa: E402
 
 # Ops that only reserve memory.
 _ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
@@ -74,7 +70,7 @@ def attributes(given: Iterable[tuple[torch._C.Argument, Any]]) -> dict[str, Any]
 
 def _json(value: Any) -> Any:
     if isinstance(value, torch.dtype):
-        return DTYPE_NAMES.get(value, str(value))
+        return dtype_name(str(value)) or str(value)
     if isinstance(value, (list, tuple)):
         return [_json(item) for item in value]
     if isinstance(value, (bool, int, str)) or isinstance(value, float) and math.isfinite(value):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import collections
 from typing import Any, Mapping, Sequence
 
-from emplace.importers.graph_file import SOURCE_KINDS, GraphBuilder
+from emplace.importers.graph_file import SOURCE_KINDS, GraphBuilder, Names
+from emplace.importers.union import Union
 
-from .notes import OpRecord, StepNotes
+from .notes import StepNotes
 
 
 def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphBuilder:
@@ -15,7 +16,8 @@ def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphB
     ops, values = notes.ops, notes.values
     kept = [index for index, alive in enumerate(_alive(notes)) if alive]
     new_id = {index: position for position, index in enumerate(kept)}
-    names = _unique_names(ops, kept)
+    taken = Names()
+    names = {index: taken.unique(ops[index].stem) for index in kept}
     labels = _labels(notes)
     controls = _needed_controls(notes, kept)
     builder = GraphBuilder(name, source)
@@ -75,35 +77,13 @@ def _alive(notes: StepNotes) -> list[bool]:
     return alive
 
 
-def _unique_names(ops: Sequence[OpRecord], kept: Sequence[int]) -> dict[int, str]:
-    """Returns the stems, numbered from the second of a kind: `relu`, `relu_1`, `relu_2`."""
-    used: set[str] = set()
-    next_number: collections.Counter[str] = collections.Counter()
-    names = {}
-    for index in kept:
-        stem = name = ops[index].stem
-        while name in used:
-            next_number[stem] += 1
-            name = f"{stem}_{next_number[stem]}"
-        used.add(name)
-        names[index] = name
-    return names
-
-
 def _labels(notes: StepNotes) -> list[str | None]:
     """Returns co-location labels: only of state that is written; labels that are tied together become one."""
-    parent: dict[str, str] = {}
-
-    def root(label: str) -> str:
-        while label in parent:
-            label = parent[label]
-        return label
-
+    union: Union[str] = Union()
     for first, second in notes.same_label:
-        if root(first) != root(second):
-            parent[root(second)] = root(first)
-    written = {root(op.label) for op in notes.ops if op.writes and op.label}
-    return [root(op.label) if op.label and root(op.label) in written else None
+        union.join(first, second)
+    written = {union.root(op.label) for op in notes.ops if op.writes and op.label}
+    return [union.root(op.label) if op.label and union.root(op.label) in written else None
             for op in notes.ops]
 
 

@@ -20,6 +20,7 @@ import dataclasses
 from typing import Any, Mapping, Sequence
 
 import torch
+from emplace.importers.dtypes import sized
 from emplace.importers.graph_file import RESIDENT_ROLES, SOURCE_KINDS
 
 from . import costs
@@ -266,10 +267,10 @@ class StepNotes:
         return value
 
     def _new_value(self, tensor: torch.Tensor, producer: int | None, **details: Any) -> int:
-        if tensor.dtype not in costs.DTYPE_NAMES:
+        dtype = sized(str(tensor.dtype))
+        if dtype is None:
             raise TypeError(f"a tensor of {tensor.dtype} has no place in an emplace graph")
-        self.values.append(Value(tuple(tensor.shape), costs.DTYPE_NAMES[tensor.dtype], producer,
-                                 **details))
+        self.values.append(Value(tuple(tensor.shape), dtype, producer, **details))
         self._layouts.append(_layout(tensor))
         self._remember(tensor, len(self.values) - 1)
         return len(self.values) - 1

@@ -30,10 +30,9 @@ STATISTICS = SILENT_WRITES
 # Products whose work does not follow from the shapes of a trace.
 _UNKNOWN_WORK = ("_cudnn_rnn", "mkldnn_rnn_layer", "miopen_rnn", "_scaled_mm", "_fft", "_int_mm", "cdist",
                  "_embedding_bag")
-DTYPES = {"float": "f32", "double": "f64", "c10::half": "f16", "half": "f16", "c10::bfloat16": "bf16",
-          "bfloat16": "bf16", "long int": "i64", "long": "i64", "int": "i32", "short int": "i16", "short": "i16",
-          "signed char": "i8", "char": "i8", "unsigned char": "u8", "bool": "bool", "c10::complex<float>": "c64",
-          "c10::complex<double>": "c128", "c10::float8_e4m3fn": "f8", "c10::float8_e5m2": "f8"}
+# Names of C++ that are no names of PyTorch.
+DTYPES = {"long int": "i64", "short int": "i16", "signed char": "i8", "unsigned char": "u8",
+          "c10::complex<float>": "c64", "c10::complex<double>": "c128"}
 
 
 def is_operator(name: str) -> bool:

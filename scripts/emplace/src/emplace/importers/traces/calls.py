@@ -79,7 +79,7 @@ def select(roots: Sequence[Node]) -> Selection:
     an operator that only calls others is added to the last of them.
     """
     nodes = sorted(roots, key=lambda node: node.order)
-    on_device = any(node.device is not None for root in nodes for node in _everything(root))
+    on_device = any(node.device is not None for root in nodes for node in everything(root))
     selection = Selection([], on_device=on_device)
     for root in nodes:
         _select(root, "forward", -1, selection)
@@ -92,10 +92,11 @@ def select(roots: Sequence[Node]) -> Selection:
     return selection
 
 
-def _everything(node: Node) -> Iterator[Node]:
+def everything(node: Node) -> Iterator[Node]:
+    """Yields the node and all nodes below it."""
     yield node
     for child in node.children:
-        yield from _everything(child)
+        yield from everything(child)
 
 
 def _timed(node: Node) -> Iterator[Node]:
@@ -120,7 +121,7 @@ def _select(node: Node, phase: str, forward: int, selection: Selection) -> None:
     operator = aten.is_operator(node.name)
     composite = operator and aten.base_name(node.name) in aten.COMPOSITE
     if operator and not (composite and any(aten.is_operator(child.name) for child in children)):
-        inside = [child for top in children for child in _everything(top)]
+        inside = [child for top in children for child in everything(top)]
         selection.calls.append(Call(node, phase, forward, node.inputs, node.outputs, _duration(node, selection),
                                     [ref for child in inside for ref in refs(child.inputs)],
                                     [ref for child in inside for ref in refs(child.outputs)]))
@@ -136,7 +137,7 @@ def _select(node: Node, phase: str, forward: int, selection: Selection) -> None:
 
 def _duration(node: Node, selection: Selection) -> int | None:
     if selection.on_device:
-        return sum(inner.device or 0 for inner in _everything(node))
+        return sum(inner.device or 0 for inner in everything(node))
     return node.duration
 
 

@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from .. import Dropped, graph_file
+from ..union import Union
 from . import aten
 from .calls import Call, Ref, Selection, refs
 
@@ -130,14 +131,7 @@ class _Builder:
 
     def _join_states(self) -> None:
         """Assigns each state to the parameter that it is used with, or whose gradient it accumulates."""
-        parent: dict[Key, Key] = {}
-
-        def find(key: Key) -> Key:
-            while parent.setdefault(key, key) != key:
-                parent[key] = parent[parent[key]]
-                key = parent[key]
-            return key
-
+        union: Union[Key] = Union()
         made = {key: call for call, results in zip(self.calls, self.results) for key in results.values()}
         for call, read in zip(self.calls, self.keys):
             if call.phase != "update":
@@ -150,11 +144,11 @@ class _Builder:
             first = (parameters + gradients)[0]
             for key, size in sizes.items():
                 if size == sizes[first] and (key in gradients or self.roles.get(key) == "optimizer_state"):
-                    parent[find(key)] = find(first)
-        owners = {find(key): key for key, role in self.roles.items() if role == "parameter"}
+                    union.join(first, key)
+        owners = {union.root(key): key for key, role in self.roles.items() if role == "parameter"}
         for key, role in self.roles.items():
-            if role == "optimizer_state" and find(key) in owners:
-                self.together[key] = owners[find(key)]
+            if role == "optimizer_state" and union.root(key) in owners:
+                self.together[key] = owners[union.root(key)]
 
     def _source(self, key: Key, use: _Use, role: str) -> None:
         ref = use.largest

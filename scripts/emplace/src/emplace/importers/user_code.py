@@ -8,7 +8,7 @@ import sys
 import traceback
 from typing import Any, Callable
 
-from .. import ImportFailure
+from . import ImportFailure
 
 
 def split(model: str, function: str | None, default: str) -> tuple[str, str]:
@@ -44,10 +44,10 @@ def load_function(path: str, name: str) -> Callable[..., Any]:
     return getattr(module, name)
 
 
-def call(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def call(path: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Returns the result of the user's function. Throws ImportFailure with the user's line if it fails."""
     name = getattr(function, "__name__", "the function")
-    return _guarded(path, f"{name}()", lambda: function(*arguments))
+    return _guarded(path, f"{name}()", lambda: function(*arguments, **named))
 
 
 def _guarded(path: str, what: str, action: Callable[[], Any]) -> Any:
