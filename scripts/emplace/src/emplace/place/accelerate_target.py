@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any, Sequence
 
@@ -10,7 +9,7 @@ from . import device_map, grain, modules, offload
 from .grain import Grain, PlaceFailure
 from .local_search import Choices, climb, single_changes, swaps
 from .simulation import Outcome, Simulation, cpus, gpus, outcomes, searched, units_of_groups
-from .target import Request, Row, Target
+from .target import Request, Row, Target, read_json, write_json
 
 SWAPPED_WITH_ALL = 64  # units; with more units, each is swapped only with its neighbours
 OFFLOADED = -1  # as a unit's choice: its weights stay in the CPU's memory
@@ -42,20 +41,9 @@ class DeviceMapTarget(Target):
         if not request.inference and self.offloads:
             self.notes.append("training: weights are not offloaded: hooks that offload them have no backward pass")
 
-    def close(self) -> None:
-        self._simulation.__exit__()
-
-    def simulated_document(self) -> dict[str, Any]:
-        return self._units.document
-
-    def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
-        return self._simulation.outcome(device_of_op)
-
     def alternatives(self) -> list[Row]:
-        kinds = self.request.cluster.device_kinds
-        first = [device for device in range(len(kinds)) if kinds[device] not in kinds[:device]]
         rows = [self._row(f"one device, {self.request.cluster.device_names[device]}", {"": self._called(device)})
-                for device in (*self._gpus, *self._cpus) if device in first]
+                for device in self.first_of_kinds((*self._gpus, *self._cpus))]
         return rows + self._defaults()
 
     def search(self) -> Row:
@@ -66,14 +54,11 @@ class DeviceMapTarget(Target):
 
     def write(self, payload: Any, stem: str) -> list[str]:
         path = f"{stem}.device_map.json"
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(payload, file, indent=1)
-            file.write("\n")
+        write_json(path, payload)
         return [path]
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
-        with open(paths[0], encoding="utf-8") as file:
-            return self._devices(json.load(file))
+        return self._devices(read_json(paths[0]))
 
     def _devices(self, entries: dict[str, Any]) -> tuple[int, ...]:
         """Returns [num_ops] the devices of a map. Throws PlaceFailure for a device that the cluster lacks."""

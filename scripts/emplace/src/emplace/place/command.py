@@ -8,7 +8,8 @@ import os
 import sys
 from typing import Any, Sequence
 
-from ..importers import FORMATS, Format, ImportFailure, find, format_of, graph_file, graph_name
+from ..importers import FORMATS, Format, find, format_of, graph_file, graph_name, read_json
+from ..importers.command import exit_code_with_compiled, require_folder
 from . import targets
 from .decide import decide
 from .grain import PlaceFailure
@@ -18,21 +19,7 @@ from .target import Request, Target
 
 def main(arguments: Sequence[str], prog: str = "emplace place") -> int:
     """Runs the command. Returns 0 on success; 1 if a file is not written; 2 if the input is wrong or nothing fits."""
-    try:
-        from .. import _compiled
-
-        refused: type[Exception] = _compiled().InputError
-    except ImportError as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 2
-    try:
-        return _run(list(arguments), prog)
-    except (ImportFailure, PlaceFailure, graph_file.GraphError, refused) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        return 1
+    return exit_code_with_compiled(prog, lambda: _run(list(arguments), prog), PlaceFailure)
 
 
 def _run(arguments: list[str], prog: str) -> int:
@@ -57,9 +44,7 @@ def _run(arguments: list[str], prog: str) -> int:
         raise PlaceFailure(f"--objective {objective}: {kind.name} runs one step after another, so that there is only "
                            f"{' or '.join(kind.objectives)}")
     stem = options.output or _stem(options.model)
-    folder = os.path.dirname(os.path.abspath(stem))
-    if not os.path.isdir(folder):  # reported before minutes of work, not after
-        raise PlaceFailure(f"-o {stem}: there is no folder {folder!r}")
+    require_folder(stem)
     return _place(options, format, kind, objective, stem)
 
 
@@ -130,11 +115,7 @@ def _format(known: argparse.Namespace) -> Format | None:
     if known.format:
         return find(known.format)
     if known.model.endswith((".json", ".json.gz")) and os.path.isfile(known.model):
-        try:
-            document = graph_file.read(known.model)
-        except (OSError, EOFError, ValueError) as error:
-            raise PlaceFailure(f"{known.model}: cannot be read: {error}") from None
-        if isinstance(document, dict) and document.get("format") == graph_file.FORMAT:
+        if read_json(known.model).get("format") == graph_file.FORMAT:
             return None
     return format_of(known.model, FORMATS)
 

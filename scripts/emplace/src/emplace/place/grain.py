@@ -13,6 +13,7 @@ import json
 from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 from ..importers.graph_file import SOURCE_KINDS
+from ..importers.union import Union
 
 if TYPE_CHECKING:
     from .._emplace import Graph
@@ -79,7 +80,7 @@ def make(document: dict[str, Any], names: Sequence[str], unit_of_op: Sequence[in
 
     Units that a `colocate` label or `joined` ties together become one.
     """
-    union = Union(len(names))
+    union: Union[int] = Union()
     for a, b in joined:
         union.join(a, b)
     first_of_label: dict[str, int] = {}
@@ -94,25 +95,6 @@ def make(document: dict[str, Any], names: Sequence[str], unit_of_op: Sequence[in
     numbers = [number.setdefault(union.root(unit), len(number)) for unit in unit_of_op]
     joined_names = [", ".join(names[unit] for unit in members[root]) for root in number]
     return Grain(document, joined_names, numbers)
-
-
-class Union:
-    """Disjoint sets of numbers (union-find); a set is identified by its least number."""
-
-    def __init__(self, count: int) -> None:
-        self._parent = list(range(count))
-
-    def root(self, item: int) -> int:
-        while self._parent[item] != item:
-            self._parent[item] = self._parent[self._parent[item]]
-            item = self._parent[item]
-        return item
-
-    def join(self, a: int, b: int) -> bool:
-        """Joins the sets of two numbers; returns whether they were different sets."""
-        a, b = self.root(a), self.root(b)
-        self._parent[max(a, b)] = min(a, b)
-        return a != b
 
 
 def is_source(op: dict[str, Any]) -> bool:

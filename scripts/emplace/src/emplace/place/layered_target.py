@@ -9,7 +9,7 @@ from typing import Any, Iterator, Sequence
 
 from ..importers.graph_file import RESIDENT_ROLES
 from . import grain, layers
-from .grain import Grain, PlaceFailure
+from .grain import PlaceFailure
 from .local_search import climb
 from .simulation import Outcome, Simulation, gpus, outcomes, units_of_groups
 from .target import Request, Row, Target
@@ -61,12 +61,6 @@ class LayeredTarget(Target):
 
     # --- common to all targets ----------------------------------------------------------------
 
-    def close(self) -> None:
-        self._simulation.__exit__()
-
-    def simulated_document(self) -> dict[str, Any]:
-        return self._units.document
-
     def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
         if self.request.objective == "step_time":
             return self._simulation.outcome(device_of_op)
@@ -77,13 +71,8 @@ class LayeredTarget(Target):
 
     def alternatives(self) -> list[Row]:
         rows = []
-        kinds = self.request.cluster.device_kinds
-        seen: set[str] = set()
-        for index, device in enumerate(self.places()):
-            if kinds[device] in seen:
-                continue
-            seen.add(kinds[device])
-            counts = tuple(self.items() if place == index else 0 for place in range(len(self.places())))
+        for device in self.first_of_kinds(self.places()):
+            counts = tuple(self.items() if place == device else 0 for place in self.places())
             rows.append(self._row(f"one device, {self.request.cluster.device_names[device]}", counts))
         return rows + [self._row(label, counts, default=True) for label, counts in self.defaults()]
 

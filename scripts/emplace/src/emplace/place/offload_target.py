@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from typing import Any, Iterator, Sequence
 
@@ -12,7 +11,7 @@ from .accelerate_target import DeviceMapTarget
 from .grain import Grain, PlaceFailure
 from .local_search import Choices, climb, single_changes, swaps
 from .simulation import Outcome, Simulation, cpus, gpus, outcomes, units_of_groups
-from .target import Request, Row, Target
+from .target import Request, Row, Target, read_json, write_json
 
 FORMAT = "emplace-offload"
 FAR = 2      # greatest distance of units that the search swaps
@@ -47,6 +46,7 @@ class OffloadTarget(Target):
     def __init__(self, request: Request) -> None:
         super().__init__(request)
         self._document = request.document
+        self._simulation = self._simulation_of(request.document)
         self._gpus, self._cpus = gpus(request.cluster), cpus(request.cluster)
         if not self._gpus or not self._cpus:
             raise PlaceFailure(f"--for {self.name}: cluster {request.cluster.name!r} has no "
@@ -65,22 +65,17 @@ class OffloadTarget(Target):
             self.notes.append("training: an offloaded weight is updated on the CPU, where its optimiser state is, and "
                               "copied for the forward and for the backward pass")
 
-    def simulated_document(self) -> dict[str, Any]:
-        return self._document
-
     def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
         document, origin = offload.with_buffers(self._document, device_of_op)
-        with self._simulation(document) as simulation:
+        with self._simulation_of(document) as simulation:
             return simulation.outcome([device_of_op[op] for op in origin])
 
     def alternatives(self) -> list[Row]:
-        kinds = self.request.cluster.device_kinds
         rows = []
-        for device in (*self._gpus, *self._cpus):
-            if kinds[device] not in [kinds[other] for other in range(device)]:
-                whole = (device,) * len(self._document["ops"])
-                rows.append(Row(f"one device, {self.request.cluster.device_names[device]}", self.simulate(whole), whole,
-                                whole))
+        for device in self.first_of_kinds((*self._gpus, *self._cpus)):
+            whole = (device,) * len(self._document["ops"])
+            rows.append(Row(f"one device, {self.request.cluster.device_names[device]}", self.simulate(whole), whole,
+                            whole))
         every = tuple(len(self._gpus) if unit in self._has_weights else 0 for unit in range(len(self._units.names)))
         return [*rows, self._row(f"all offloaded, {self.request.cluster.device_names[self._gpus[0]]}", every),
                 *self._hooks()]
@@ -100,14 +95,11 @@ class OffloadTarget(Target):
 
     def write(self, payload: Any, stem: str) -> list[str]:
         path = f"{stem}.offload.json"
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self._plan(payload), file, indent=1)
-            file.write("\n")
+        write_json(path, self._plan(payload))
         return [path]
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
-        with open(paths[0], encoding="utf-8") as file:
-            plan = json.load(file)
+        plan = read_json(paths[0])
         if plan.get("format") != FORMAT:
             raise PlaceFailure(f"{paths[0]}: 'format' is {plan.get('format')!r}; expected {FORMAT!r}")
         number = {name: index for index, name in enumerate(self.request.cluster.device_names)}
@@ -234,14 +226,14 @@ class OffloadTarget(Target):
         halves = [self._half_of_op[op] for op in origin]
         number: dict[int, int] = {}
         units = Grain(document, [""] * len(set(halves)), [number.setdefault(half, len(number)) for half in halves])
-        with self._simulation(document) as simulation:
+        with self._simulation_of(document) as simulation:
             problem = simulation.of_units(units)
         device_of_half = {half: device_of_op[op] for half, op in zip(halves, origin)}
         half_of_unit = {unit: half for half, unit in number.items()}
         return outcomes(problem, [[device_of_half[half_of_unit[unit]]
                                    for unit in units_of_groups(problem, units)]])[0]
 
-    def _simulation(self, document: dict[str, Any]) -> Simulation:
+    def _simulation_of(self, document: dict[str, Any]) -> Simulation:
         return Simulation(document, self.request.cluster, self.request.costs, self.request.objective)
 
 

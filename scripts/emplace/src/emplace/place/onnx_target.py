@@ -6,14 +6,13 @@ executor runs one node after another.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, Sequence
 
 from . import grain, ort_check, ort_rules
-from .grain import Grain, PlaceFailure, is_source
+from .grain import PlaceFailure, is_source
 from .simulation import Outcome, Simulation, cpus, gpus, outcomes, part_of, searched, units_of_groups
-from .target import Request, Row, Target
+from .target import Request, Row, Target, read_json, write_json
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
 
@@ -39,15 +38,6 @@ class OnnxRuntimeTarget(Target):
         self._simulation = Simulation(document, cluster, request.costs, request.objective)
         self.notes.append(f"grain: {len(self._units.names)} nodes with their weights; one runs after another")
         self.notes.append("ONNX Runtime's default: nodes for which the GPU's provider has kernels; simulated as all")
-
-    def close(self) -> None:
-        self._simulation.__exit__()
-
-    def simulated_document(self) -> dict[str, Any]:
-        return self._units.document
-
-    def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
-        return self._simulation.outcome(device_of_op)
 
     def alternatives(self) -> list[Row]:
         cluster = self.request.cluster
@@ -97,9 +87,7 @@ class OnnxRuntimeTarget(Target):
         else:
             self.notes.append("no rules by name: names of nodes are missing, double, or have signs that rules know")
         onnx.save_model(model, f"{stem}.placed.onnx")
-        with open(f"{stem}.session_options.json", "w", encoding="utf-8") as file:
-            json.dump(options, file, indent=1)
-            file.write("\n")
+        write_json(f"{stem}.session_options.json", options)
         return [f"{stem}.placed.onnx", f"{stem}.session_options.json"]
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
@@ -107,8 +95,7 @@ class OnnxRuntimeTarget(Target):
         import onnx
 
         model = onnx.load_model(paths[0], load_external_data=False)
-        with open(paths[1], encoding="utf-8") as file:
-            options = json.load(file)
+        options = read_json(paths[1])
         rules = ort_rules.parse(options["annotated_model"]["session_options"][ort_rules.BY_ANNOTATION])
         named = ort_rules.parse(options.get("model_as_it_is", {}).get("session_options", {}).get(ort_rules.BY_NAME, ""))
         number = {kind: device for device, kind in enumerate(self.request.cluster.device_classes)}

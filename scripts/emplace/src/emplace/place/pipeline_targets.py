@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from .grain import PlaceFailure
 from .layered_target import Counts, PipelineTarget
+from .target import read_constant
 
 
 class VllmTarget(PipelineTarget):
@@ -77,13 +77,8 @@ class DeepSpeedTarget(PipelineTarget):
         return [path]
 
     def read_counts(self, paths: list[str]) -> Counts:
-        with open(paths[0], encoding="utf-8") as file:
-            tree = ast.parse(file.read())
-        for statement in tree.body:
-            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "BOUNDS":
-                bounds = ast.literal_eval(statement.value)
-                return self.of_stages([after - before for before, after in zip(bounds, bounds[1:])])
-        raise PlaceFailure(f"{paths[0]}: there is no BOUNDS")
+        bounds = read_constant(paths[0], "BOUNDS")
+        return self.of_stages([after - before for before, after in zip(bounds, bounds[1:])])
 
 
 _DEEPSPEED = '''"""Stages of {model} for DeepSpeed, found by emplace. Text only: not tried out.

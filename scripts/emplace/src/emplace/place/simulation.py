@@ -57,13 +57,9 @@ class Simulation:
         if self.objective != "step_time":
             raise PlaceFailure(f"objective {self.objective}: simulated for units alone")
         placement, graph, cluster = self.files(device_of_op)
-        command = [sys.executable, "-m", "emplace", "simulate", "--graph", graph, "--cluster", cluster,
-                   "--placement", placement, "--semantics", "stream", *(["--costs", self.costs] if self.costs else [])]
-        done = subprocess.run(command, capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
-        if done.returncode != 0:
-            raise PlaceFailure(f"the placement cannot be simulated: {done.stderr.strip()}")
-        told = json.loads(done.stdout)
+        told = json.loads(emplace_command(
+            "simulated", "simulate", "--graph", graph, "--cluster", cluster, "--placement", placement, "--semantics",
+            "stream", *(["--costs", self.costs] if self.costs else [])))
         devices = [told["devices"][name] for name in self.cluster.device_names]
         return Outcome(told["step_time_ns"], tuple(device["peak_bytes"] for device in devices),
                        sum(device["deficit_bytes"] for device in devices))
@@ -100,6 +96,18 @@ class Simulation:
 
         return emplace.Problem(compiled(document), self.cluster, costs=self.costs, coarsen=coarsen, semantics="stream",
                                objective=objective or self.objective)
+
+
+def emplace_command(done: str, *arguments: str) -> str:
+    """Returns the output of `emplace` in a process of its own.
+
+    Throws PlaceFailure: the placement cannot be `done` ("simulated"), with the command's message.
+    """
+    result = subprocess.run([sys.executable, "-m", "emplace", *arguments], capture_output=True, text=True, check=False,
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+    if result.returncode != 0:
+        raise PlaceFailure(f"the placement cannot be {done}: {result.stderr.strip()}")
+    return result.stdout
 
 
 def outcomes(problem: Problem, placements: Sequence[Sequence[int]]) -> list[Outcome]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
-from typing import TYPE_CHECKING, Any, Callable
+import json
+import pathlib
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
-from .simulation import Outcome
+from .grain import PlaceFailure
+from .simulation import Outcome, Simulation
 
 if TYPE_CHECKING:
     from .._emplace import Cluster
@@ -59,7 +63,10 @@ class Row:
 
 
 class Target:
-    """A target for one request. Subclasses define the placements they can express; decide.py chooses."""
+    """A target for one request. Subclasses define the placements they can express; decide.py chooses.
+
+    _simulation: of the document to whose ops `device_of_op` refers.
+    """
 
     name = ""
     sentence = ""
@@ -67,12 +74,15 @@ class Target:
     objectives: tuple[str, ...] = ("step_time",)  # the default first
     inference_first = False  # whether a PyTorch model means inference by default
 
+    _simulation: Simulation
+
     def __init__(self, request: Request) -> None:
         self.request = request
         self.notes: list[str] = []  # for the user: assumptions and unknowns
 
     def close(self) -> None:
         """Removes files that the simulation needed."""
+        self._simulation.__exit__()
 
     def alternatives(self) -> list[Row]:
         """Returns single-device placements and the target's own placement, simulated."""
@@ -99,7 +109,12 @@ class Target:
 
     def simulated_document(self) -> dict[str, Any]:
         """Returns the simulated document, to whose ops `device_of_op` refers."""
-        raise NotImplementedError
+        return self._simulation.document
+
+    def first_of_kinds(self, devices: Iterable[int]) -> list[int]:
+        """Returns those of the devices that are the cluster's first of their kind."""
+        kinds = self.request.cluster.device_kinds
+        return [device for device in devices if kinds[device] not in kinds[:device]]
 
     def counted(self, found: Outcome | None, device_of_op: tuple[int, ...]) -> Outcome:
         """Returns the time that a search saw (None: the simulated one) with the exact memory, op by op.
@@ -111,4 +126,20 @@ class Target:
 
     def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
         """Returns the outcome of ops on devices, for a placement from any source."""
-        raise NotImplementedError
+        return self._simulation.outcome(device_of_op)
+
+
+def write_json(path: str, content: Any) -> None:
+    pathlib.Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def read_json(path: str) -> Any:
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
+def read_constant(path: str, name: str) -> Any:
+    """Returns the literal that a Python file assigns to a name. Throws PlaceFailure if there is none."""
+    for statement in ast.parse(pathlib.Path(path).read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == name:
+            return ast.literal_eval(statement.value)
+    raise PlaceFailure(f"{path}: there is no {name}")

@@ -6,16 +6,12 @@ ops of several devices concurrently, so no order is imposed here.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from typing import Any, Sequence
 
 from .grain import PlaceFailure
-from .simulation import Outcome, Simulation, cpus, gpus, outcomes, searched
-from .target import Request, Row, Target
+from .simulation import Outcome, Simulation, cpus, emplace_command, gpus, outcomes, searched
+from .target import Request, Row, Target, read_json
 
 
 class TensorFlowTarget(Target):
@@ -34,22 +30,10 @@ class TensorFlowTarget(Target):
         self._problem = self._simulation.of_labels()
         self.notes.append(f"grain: {self._problem.num_groups} groups of ops that TensorFlow keeps together")
 
-    def close(self) -> None:
-        self._simulation.__exit__()
-
-    def simulated_document(self) -> dict[str, Any]:
-        return self.request.document
-
-    def simulate(self, device_of_op: tuple[int, ...]) -> Outcome:
-        return self._simulation.outcome(device_of_op)
-
     def alternatives(self) -> list[Row]:
         cluster = self.request.cluster
-        kinds = cluster.device_kinds
         rows = []
-        for device in (*gpus(cluster), *cpus(cluster)):
-            if kinds[device] in kinds[:device]:
-                continue
+        for device in self.first_of_kinds((*gpus(cluster), *cpus(cluster))):
             default = device in gpus(cluster)[:1]
             placement = self._mostly_on(device)
             if placement is not None:
@@ -64,17 +48,12 @@ class TensorFlowTarget(Target):
     def write(self, payload: Any, stem: str) -> list[str]:
         path = f"{stem}.tensorflow.json"
         placement, graph, cluster = self._simulation.files(payload)
-        command = [sys.executable, "-m", "emplace", "export", placement, "--to", "tensorflow", "--graph", graph,
-                   "--cluster", cluster, "--semantics", "stream", "-o", path]
-        done = subprocess.run(command, capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
-        if done.returncode != 0:
-            raise PlaceFailure(f"the placement cannot be exported: {done.stderr.strip()}")
+        emplace_command("exported", "export", placement, "--to", "tensorflow", "--graph", graph, "--cluster", cluster,
+                        "--semantics", "stream", "-o", path)
         return [path]
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
-        with open(paths[0], encoding="utf-8") as file:
-            strings = json.load(file)
+        strings = read_json(paths[0])
         number = {f"{kind}:{index}": device for kind, devices in (
             ("CPU", cpus(self.request.cluster)), ("GPU", gpus(self.request.cluster)))
             for index, device in enumerate(devices)}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from typing import Any
 
 from .accelerate_target import DeviceMapTarget
-from .grain import PlaceFailure
-from .target import Row
+from .target import Row, read_constant
 
 FILE = '''"""Where modules of {model} run, found by emplace.
 
@@ -76,12 +74,7 @@ class ModulesTarget(DeviceMapTarget):
         return [path]
 
     def read(self, paths: list[str]) -> tuple[int, ...]:
-        with open(paths[0], encoding="utf-8") as file:
-            tree = ast.parse(file.read())
-        for statement in tree.body:
-            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "DEVICE_OF":
-                return self._devices(ast.literal_eval(statement.value))
-        raise PlaceFailure(f"{paths[0]}: there is no DEVICE_OF")
+        return self._devices(read_constant(paths[0], "DEVICE_OF"))
 
     def _called(self, device: int) -> str:
         return f"cuda:{self._gpus.index(device)}" if device in self._gpus else "cpu"
