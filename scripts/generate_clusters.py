@@ -7,6 +7,7 @@ import argparse
 import pathlib
 import random
 import sys
+from typing import Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "configs" / "clusters" / "drawn"
@@ -71,7 +72,7 @@ def draw(cluster: str, seed: int, number: int) -> str:
         f"name: {cluster}", "devices:", *devices, "channels:", *channels, "routes:", *routes, ""])
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Writes or checks the files."""
     parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -80,7 +81,7 @@ def main() -> int:
     parser.add_argument("--output", type=pathlib.Path, default=FOLDER, metavar="FOLDER",
                         help="configs/clusters/drawn of the source tree")
     parser.add_argument("--check", action="store_true", help="compare; write nothing")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     if arguments.count < 1:
         parser.error(f"--count is {arguments.count}, expected at least 1")
     try:

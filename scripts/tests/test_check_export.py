@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import io
 import json
-import os
-import sys
-import tempfile
-import textwrap
 import unittest
 
-SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [SCRIPTS, os.path.join(SCRIPTS, "emplace", "src")]
+import script  # noqa: F401
+import support
+from support import called, graph_file, needs
 
-import check_export  # noqa: E402
-from emplace.importers import graph_file  # noqa: E402
-
-needs_torch = unittest.skipUnless(importlib.util.find_spec("torch"), "needs torch")
-needs_tensorflow = unittest.skipUnless(importlib.util.find_spec("tensorflow"), "needs tensorflow")
+import check_export
 
 # Two embeddings added in the root, a residual block, a head tied to the first embedding.
 TORCH_NET = """
@@ -68,32 +58,21 @@ TENSORFLOW_NET = """
 """
 
 
-class Folder(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Folder(support.Folder):
     def write(self, name: str, content: object) -> str:
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(content if isinstance(content, str) else json.dumps(content))
-        return path
+        return super().write(name, content if isinstance(content, str) else json.dumps(content))
 
     def graph(self, source: dict[str, object], names: tuple[str, ...] = ("a",)) -> str:
         builder = graph_file.GraphBuilder("g", source)
         for name in names:
             builder.op(name, "k", [], [builder.tensor(name, [1], "f32")])
-        path = os.path.join(self.folder, "g.json")
+        path = self.path("g.json")
         builder.write(path)
         return path
 
     def check(self, export: object, graph: str, *more: str) -> tuple[int, str, str]:
         """(exit code, stdout, stderr)"""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = check_export.main([self.write("e.json", export), "--graph", graph, *more])
-        return code, out.getvalue(), err.getvalue()
+        return called(check_export.main, self.write("e.json", export), "--graph", graph, *more)
 
     def refused(self, code: int, part: str, export: object, graph: str, *more: str) -> None:
         got, out, err = self.check(export, graph, *more)
@@ -125,11 +104,11 @@ class InputTest(Folder):
         self.assertFalse(check_export.same_device("", full))
 
 
-@needs_torch
+@needs("torch")
 class TorchTest(Folder):
     def setUp(self) -> None:
         super().setUp()
-        self.net = self.write("net.py", textwrap.dedent(TORCH_NET))
+        self.net = self.write("net.py", TORCH_NET)
         self.source = self.graph({"framework": "torch 2", "model": "net.py:build", "batch": 3})
 
     def test_a_map_that_holds(self) -> None:
@@ -160,18 +139,14 @@ class TorchTest(Folder):
                      "--function", "make")
 
 
-@needs_tensorflow
+@needs("tensorflow")
 class TensorFlowTest(Folder):
     def setUp(self) -> None:
         super().setUp()
-        from emplace.importers import command
-
-        self.net = self.write("net.py", textwrap.dedent(TENSORFLOW_NET))
-        self.exported = os.path.join(self.folder, "exported.json")
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            self.assertEqual(command.main(
-                ["--from", "tensorflow", self.net, "-o", self.exported, "--batch", "4"]), 0)
-        self.names = [op["name"] for op in graph_file.read(self.exported)["ops"]]
+        self.net = self.write("net.py", TENSORFLOW_NET)
+        self.exported = self.path("exported.json")
+        document = self.imported("--from", "tensorflow", self.net, "--batch", "4", output="exported.json")
+        self.names = [op["name"] for op in document["ops"]]
 
     def spread(self) -> dict[str, str]:
         """Every op on one of two devices, co-located ones together."""

@@ -10,23 +10,23 @@ import io
 import math
 import os
 import pathlib
-import sys
 import tempfile
 import unittest
 from unittest import mock
 
 import yaml
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
+from script import SCRIPTS
+from support import called
+
+import fit_papers_machine
+from emplace.importers.graph_file import GraphBuilder
+from papers_machine import fit, machine, page
+from papers_machine.bench import Bench, Step
+from papers_machine.cells import Cell, read_cells
+
 CONFIGS = SCRIPTS.parent / "configs"
 PROGRAM = os.environ.get("EMPLACE_PROGRAM", "")
-sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "emplace" / "src")]
-
-import fit_papers_machine  # noqa: E402
-from emplace.importers.graph_file import GraphBuilder  # noqa: E402
-from papers_machine import fit, machine, page  # noqa: E402
-from papers_machine.bench import Bench, Step  # noqa: E402
-from papers_machine.cells import Cell, read_cells  # noqa: E402
 
 FITTED = [m for m in machine.MACHINES if m.cpu]
 
@@ -163,11 +163,9 @@ class Page(unittest.TestCase):
 class CommandLine(unittest.TestCase):
 
     def refusal(self, *arguments: str) -> str:
-        err = io.StringIO()
-        with contextlib.redirect_stderr(err), self.assertRaises(SystemExit) as stop:
-            fit_papers_machine.main(list(arguments))
-        self.assertEqual(stop.exception.code, 2)
-        return err.getvalue()
+        code, _, err = called(fit_papers_machine.main, *arguments)
+        self.assertEqual(code, 2)
+        return err
 
     def test_what_is_unknown_is_named(self) -> None:
         self.assertIn("unknown machine 'tf_2015' (the machines are: tf_2016, tf_2017, placeto)",

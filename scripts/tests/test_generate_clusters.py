@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import pathlib
-import sys
 import tempfile
 import unittest
-from unittest import mock
 
+import script  # noqa: F401
 import yaml
+from support import called
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SCRIPTS))
-
-import generate_clusters  # noqa: E402
+import generate_clusters
 
 
 def run(*arguments: str) -> tuple[int, str]:
     """Exit code and standard error of the program, run in this process."""
-    error = io.StringIO()
-    with mock.patch.object(sys, "argv", ["generate_clusters.py", *arguments]):
-        with contextlib.redirect_stderr(error):
-            try:
-                code = generate_clusters.main()
-            except SystemExit as exit_:
-                code = exit_.code
-    return code, error.getvalue()
+    code, _, error = called(generate_clusters.main, *arguments)
+    return code, error
 
 
 class Draw(unittest.TestCase):

@@ -5,10 +5,9 @@ and are skipped, loudly, without it.
 """
 
 import collections
-import contextlib
+import functools
 import gzip
 import importlib.util
-import io
 import itertools
 import json
 import os
@@ -21,30 +20,15 @@ import tempfile
 import unittest
 from unittest import mock
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
+from script import SCRIPTS
+from support import called, graph_file, needs
+
+import generate_families
+from families import FAMILIES, GRAPHS, architectures, draw, files, graph_name, split
+from families.chance import Chance
+
 CONFIGS = SCRIPTS.parent / "configs"
-sys.path[:0] = [str(SCRIPTS), str(SCRIPTS / "emplace" / "src")]
-
-from emplace.importers import graph_file  # noqa: E402
-import generate_families  # noqa: E402
-from families import FAMILIES, GRAPHS, architectures, draw, files, graph_name, split  # noqa: E402
-from families.chance import Chance  # noqa: E402
-
-HAS_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
-needs_tensorflow = unittest.skipUnless(
-    HAS_TENSORFLOW, "SKIPPED, NOT TESTED: tensorflow is missing; "
-                    "pip install -r scripts/requirements-tensorflow.txt")
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of the program, run in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = generate_families.main(list(arguments))
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-    return status, out.getvalue(), err.getvalue()
+run = functools.partial(called, generate_families.main)
 
 
 def committed(family: str, index: int) -> pathlib.Path:
@@ -280,7 +264,7 @@ TINY = {
     "nmt": {"batch": 2, "unroll": 3, "hidden": 8, "layers": 2, "vocab": 20, "dropout": 0.2}}
 
 
-@needs_tensorflow
+@needs("tensorflow")
 class Building(unittest.TestCase):
     def graph(self, name: str, **changes) -> tuple[dict, dict]:
         from families import export
@@ -346,7 +330,7 @@ class Building(unittest.TestCase):
                 self.assertEqual(contents, {committed("nmt", 1).read_bytes()})
 
 
-@unittest.skipIf(HAS_TENSORFLOW, "about machines without TensorFlow")
+@unittest.skipIf(importlib.util.find_spec("tensorflow"), "about machines without TensorFlow")
 class WithoutTensorFlow(unittest.TestCase):
     def test_the_missing_package_is_named_with_the_command(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
