@@ -35,11 +35,6 @@ bool BuildTreeIsThere() {
   return found;
 }
 
-TEST_CASE("a module that is nowhere: the places are named") {
-  CHECK(LoadErrorOf({"/nowhere/a.so", "/nowhere/b.so"}) ==
-        "cannot load the CUDA module: there is no /nowhere/a.so, no /nowhere/b.so");
-}
-
 TEST_CASE("a file that is no shared object: the system's words") {
   const TempDir folder;
   const fs::path path = folder / "libemplace_cuda.so";

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "framework/base/error.h"
 #include "profilers/kernels/kernel_table.h"

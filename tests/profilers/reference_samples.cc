@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -9,7 +8,6 @@
 
 #include "framework/base/error.h"
 #include "profilers/kernels/kernel_table.h"
-#include "tests/profilers/reference_internal.h"
 #include "tests/profilers/reference_kernels.h"
 
 namespace emplace::testing {

@@ -187,7 +187,7 @@ std::map<std::string, std::vector<std::byte>> Train(Backend& backend,
   return ResultsOf(problem, *plan, *program);
 }
 
-std::vector<float> Floats(const std::vector<std::byte>& bytes) {
+std::vector<float> FloatsOf(const std::vector<std::byte>& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
@@ -195,13 +195,13 @@ std::vector<float> Floats(const std::vector<std::byte>& bytes) {
 
 bool IsFinite(const std::map<std::string, std::vector<std::byte>>& results) {
   return std::ranges::all_of(results, [](const auto& entry) {
-    return std::ranges::all_of(Floats(entry.second), [](float x) { return std::isfinite(x); });
+    return std::ranges::all_of(FloatsOf(entry.second), [](float x) { return std::isfinite(x); });
   });
 }
 
 // Largest difference, relative to the largest number.
 double Difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  const auto x = Floats(a), y = Floats(b);
+  const auto x = FloatsOf(a), y = FloatsOf(b);
   double difference = 0, largest = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     difference = std::max<double>(difference, std::abs(x[i] - y[i]));

@@ -2,7 +2,6 @@
 // are tested with, and larger ones that reach blocked, reordered and piecewise code.
 #include "profilers/cpu/cpu_kernel.h"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -34,15 +33,8 @@ void CheckAgainstReference(const SampleCall& sample, Rng& rng, int threads = 1) 
   CHECK(actual.output_storage == again.output_storage);
 }
 
-TensorView F32(std::vector<std::int64_t> shape) {
-  return ContiguousView(DType::kF32, std::move(shape));
-}
-
-// The bytes of an NHWC tensor seen as [n, c, h, w].
 TensorView Nhwc(const std::vector<std::int64_t>& nchw) {
-  TensorView view = F32(nchw);
-  view.strides = {nchw[1] * nchw[2] * nchw[3], 1, nchw[1] * nchw[3], nchw[1]};
-  return view;
+  return testing::Nhwc(nchw[0], nchw[1], nchw[2], nchw[3]);
 }
 
 // [m, n] or [b, m, n] with its last two dimensions exchanged: a transposed matrix.
@@ -54,31 +46,9 @@ TensorView Transposed(TensorView view) {
 }
 
 TensorView Broadcast(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
-  TensorView view = F32(std::move(shape));
+  TensorView view = Floats(std::move(shape));
   view.strides = std::move(strides);
   return view;
-}
-
-// A call whose arguments are all tensors of their own.
-SampleCall Sample(std::string name,
-                  KernelKind kind,
-                  const KernelParams& params,
-                  const std::vector<TensorView>& inputs,
-                  const std::vector<TensorView>& outputs) {
-  SampleCall sample;
-  sample.name = std::move(name);
-  sample.call.kind = kind;
-  sample.call.params = params;
-  for (const TensorView& view : inputs) {
-    sample.call.inputs.push_back({false, static_cast<int>(sample.input_bytes.size()), view});
-    sample.input_bytes.push_back(view.end_bytes());
-  }
-  for (const TensorView& view : outputs) {
-    sample.call.outputs.push_back({true, static_cast<int>(sample.output_bytes.size()), view});
-    sample.output_bytes.push_back(view.end_bytes());
-    sample.shared.push_back(-1);
-  }
-  return sample;
 }
 
 KernelParams WithFunction(Function function, double alpha = 0) {
@@ -117,28 +87,26 @@ TEST_CASE("two threads compute the same as the reference") {
 TEST_CASE("larger matrix products: transposed operands, batches, broadcast biases and batches") {
   Rng rng(1);
   const std::int64_t b = 3, m = 65, k = 131, n = 97;
-  const std::vector<TensorView> a{F32({b, m, k}),
-                                  Transposed(F32({b, k, m})),
+  const std::vector<TensorView> a{Floats({b, m, k}),
+                                  Transposed(Floats({b, k, m})),
                                   Broadcast({b, m, k}, {0, k, 1}),
                                   Broadcast({b, m, k}, {m * 2 * k, 2 * k, 2})};
   const std::vector<TensorView> w{
-      F32({b, k, n}), Transposed(F32({b, n, k})), Broadcast({b, k, n}, {0, n, 1})};
+      Floats({b, k, n}), Transposed(Floats({b, n, k})), Broadcast({b, k, n}, {0, n, 1})};
   const std::vector<TensorView> biases{Broadcast({b, m, n}, {0, 0, 1}),
                                        Broadcast({b, m, n}, {0, 0, 3})};
   for (const TensorView& left : a)
     for (const TensorView& right : w) {
-      CheckAgainstReference(
-          Sample("product", KernelKind::kMatmul, {}, {left, right}, {F32({b, m, n})}), rng);
+      CheckAgainstReference(CallOf(KernelKind::kMatmul, {}, {left, right}, {Floats({b, m, n})}),
+                            rng);
       for (const TensorView& bias : biases)
         CheckAgainstReference(
-            Sample("with bias", KernelKind::kMatmul, {}, {left, right, bias}, {F32({b, m, n})}),
-            rng);
+            CallOf(KernelKind::kMatmul, {}, {left, right, bias}, {Floats({b, m, n})}), rng);
     }
-  CheckAgainstReference(Sample("transposed result",
-                               KernelKind::kMatmul,
+  CheckAgainstReference(CallOf(KernelKind::kMatmul,
                                {},
-                               {F32({1, 70, 33}), F32({1, 33, 50})},
-                               {Transposed(F32({1, 50, 70}))}),
+                               {Floats({1, 70, 33}), Floats({1, 33, 50})},
+                               {Transposed(Floats({1, 50, 70}))}),
                         rng);
 }
 
@@ -161,20 +129,17 @@ TEST_CASE("larger convolutions: both layouts, both filter layouts, strides, grou
         };
         const std::int64_t p = size(shape.h, shape.r), q = size(shape.w, shape.s);
         const auto layout = [&](const std::vector<std::int64_t>& nchw) {
-          return nhwc ? Nhwc(nchw) : F32(nchw);
+          return nhwc ? Nhwc(nchw) : Floats(nchw);
         };
         const TensorView x = layout({shape.n, shape.c, shape.h, shape.w});
         const TensorView y = layout({shape.n, shape.k, p, q});
-        TensorView w = F32({shape.k, shape.c / shape.groups, shape.r, shape.s});
+        TensorView w = Floats({shape.k, shape.c / shape.groups, shape.r, shape.s});
         if (nhwc)  // HWIO
           w.strides = {1, shape.k, shape.s * w.shape[1] * shape.k, w.shape[1] * shape.k};
-        const TensorView bias = F32({shape.k});
-        CheckAgainstReference(
-            Sample("forward", KernelKind::kConvForward, params, {x, w, bias}, {y}), rng);
-        CheckAgainstReference(
-            Sample("backward data", KernelKind::kConvBackwardData, params, {y, w}, {x}), rng);
-        CheckAgainstReference(
-            Sample("backward filter", KernelKind::kConvBackwardFilter, params, {x, y}, {w}), rng);
+        const TensorView bias = Floats({shape.k});
+        CheckAgainstReference(CallOf(KernelKind::kConvForward, params, {x, w, bias}, {y}), rng);
+        CheckAgainstReference(CallOf(KernelKind::kConvBackwardData, params, {y, w}, {x}), rng);
+        CheckAgainstReference(CallOf(KernelKind::kConvBackwardFilter, params, {x, y}, {w}), rng);
       }
 }
 
@@ -182,12 +147,12 @@ TEST_CASE("max pooling backward: strides that are never taken may differ") {
   Rng rng(5);
   KernelParams params;
   params.window = {.size = {2, 2}, .stride = {1, 1}, .pad_begin = {0, 0}, .pad_end = {0, 0}};
-  const TensorView dx = F32({1, 3, 4, 5}), y = F32({1, 3, 3, 4}), dy = Nhwc({1, 3, 3, 4});
+  const TensorView dx = Floats({1, 3, 4, 5}), y = Floats({1, 3, 3, 4}), dy = Nhwc({1, 3, 3, 4});
   TensorView x = dx;
   x.strides[0] = 7;  // of the only image
   for (const TensorView& gradient : {y, dy}) {
-    CheckAgainstReference(
-        Sample("max", KernelKind::kMaxPoolBackward, params, {x, y, gradient}, {dx}), rng);
+    CheckAgainstReference(CallOf(KernelKind::kMaxPoolBackward, params, {x, y, gradient}, {dx}),
+                          rng);
   }
 }
 
@@ -199,19 +164,18 @@ TEST_CASE("larger pooling: more channels and columns than are handled at once") 
   for (const bool include_pad : {false, true})
     for (const bool nhwc : {false, true}) {
       params.window.count_include_pad = include_pad;
-      const TensorView x = nhwc ? Nhwc(x_shape) : F32(x_shape);
-      const TensorView y = nhwc ? Nhwc(y_shape) : F32(y_shape);
+      const TensorView x = nhwc ? Nhwc(x_shape) : Floats(x_shape);
+      const TensorView y = nhwc ? Nhwc(y_shape) : Floats(y_shape);
       TensorView indices = y;
       indices.dtype = DType::kI64;
       const auto check = [&](KernelKind kind,
                              const std::vector<TensorView>& inputs,
                              const std::vector<TensorView>& outputs) {
-        CheckAgainstReference(Sample(std::string(ToString(kind)), kind, params, inputs, outputs),
-                              rng);
+        CheckAgainstReference(CallOf(kind, params, inputs, outputs), rng);
       };
       check(KernelKind::kMaxPoolForward, {x}, {y, indices});
       check(KernelKind::kMaxPoolBackward, {x, y, y}, {x});
-      check(KernelKind::kMaxPoolBackward, {x, y, y}, {nhwc ? F32(x_shape) : Nhwc(x_shape)});
+      check(KernelKind::kMaxPoolBackward, {x, y, y}, {nhwc ? Floats(x_shape) : Nhwc(x_shape)});
       check(KernelKind::kMaxPoolBackwardIndices, {y, indices}, {x});
       check(KernelKind::kAvgPoolForward, {x}, {y});
       check(KernelKind::kAvgPoolBackward, {y}, {x});
@@ -222,40 +186,33 @@ TEST_CASE("larger norms and softmax") {
   Rng rng(4);
   KernelParams params;
   params.epsilon = 1e-3;
-  const TensorView c = F32({70}), rows = F32({33, 1030}), width = F32({1030}), per_row = F32({33}),
-                   batch = F32({1, 33, 1030}), of_batch = F32({1, 33});
+  const TensorView c = Floats({70}), rows = Floats({33, 1030}), width = Floats({1030}),
+                   per_row = Floats({33}), batch = Floats({1, 33, 1030}),
+                   of_batch = Floats({1, 33});
   for (const bool inverse_std : {false, true}) {
     params.saves_inverse_std = inverse_std;
-    for (const TensorView& x : {F32({3, 70, 13, 11}), Nhwc({3, 70, 13, 11})}) {
-      CheckAgainstReference(Sample("batch norm",
-                                   KernelKind::kBatchNormForward,
-                                   params,
-                                   {x, c, c, c, c},
-                                   {x, c, c, c, c}),
-                            rng);
+    for (const TensorView& x : {Floats({3, 70, 13, 11}), Nhwc({3, 70, 13, 11})}) {
       CheckAgainstReference(
-          Sample("gradient", KernelKind::kBatchNormBackward, params, {x, x, c, c, c}, {x, c, c}),
-          rng);
+          CallOf(KernelKind::kBatchNormForward, params, {x, c, c, c, c}, {x, c, c, c, c}), rng);
+      CheckAgainstReference(
+          CallOf(KernelKind::kBatchNormBackward, params, {x, x, c, c, c}, {x, c, c}), rng);
     }
   }
-  CheckAgainstReference(Sample("layer norm",
-                               KernelKind::kLayerNormForward,
+  CheckAgainstReference(CallOf(KernelKind::kLayerNormForward,
                                params,
                                {batch, width, width},
                                {batch, of_batch, of_batch}),
                         rng);
-  CheckAgainstReference(Sample("layer norm gradient",
-                               KernelKind::kLayerNormBackward,
+  CheckAgainstReference(CallOf(KernelKind::kLayerNormBackward,
                                params,
                                {batch, batch, of_batch, of_batch, width},
                                {batch, width, width}),
                         rng);
   for (const KernelKind kind : {KernelKind::kSoftmax, KernelKind::kLogSoftmax})
-    CheckAgainstReference(Sample("softmax", kind, {}, {rows}, {rows}), rng);
+    CheckAgainstReference(CallOf(kind, {}, {rows}, {rows}), rng);
   for (const KernelKind kind : {KernelKind::kSoftmaxBackward, KernelKind::kLogSoftmaxBackward})
-    CheckAgainstReference(Sample("softmax gradient", kind, {}, {rows, rows}, {rows}), rng);
-  CheckAgainstReference(Sample("cross entropy",
-                               KernelKind::kSparseCrossEntropy,
+    CheckAgainstReference(CallOf(kind, {}, {rows, rows}, {rows}), rng);
+  CheckAgainstReference(CallOf(KernelKind::kSparseCrossEntropy,
                                {},
                                {rows, ContiguousView(DType::kI32, {33})},
                                {per_row, rows}),
@@ -264,32 +221,24 @@ TEST_CASE("larger norms and softmax") {
 
 TEST_CASE("larger elementwise, copies and reductions: more than a piece, transposed, broadcast") {
   Rng rng(5);
-  const TensorView line = F32({40000}), square = F32({200, 210}),
-                   transposed = Transposed(F32({210, 200}));
+  const TensorView line = Floats({40000}), square = Floats({200, 210}),
+                   transposed = Transposed(Floats({210, 200}));
   const TensorView per_column = Broadcast({200, 210}, {0, 1}),
                    per_row = Broadcast({200, 210}, {1, 0});
   for (const Function function : {Function::kAdd, Function::kTanh, Function::kGelu}) {
     CheckAgainstReference(
-        Sample("line", KernelKind::kElementwise, WithFunction(function, 0.5), {line}, {line}), rng);
-    CheckAgainstReference(Sample("transposed",
-                                 KernelKind::kElementwise,
-                                 WithFunction(function, 0.5),
-                                 {transposed},
-                                 {square}),
-                          rng);
+        CallOf(KernelKind::kElementwise, WithFunction(function, 0.5), {line}, {line}), rng);
+    CheckAgainstReference(
+        CallOf(KernelKind::kElementwise, WithFunction(function, 0.5), {transposed}, {square}), rng);
   }
   for (const TensorView& b : {square, transposed, per_column, per_row})
-    CheckAgainstReference(Sample("binary",
-                                 KernelKind::kElementwise,
-                                 WithFunction(Function::kMul),
-                                 {square, b},
-                                 {square}),
-                          rng);
+    CheckAgainstReference(
+        CallOf(KernelKind::kElementwise, WithFunction(Function::kMul), {square, b}, {square}), rng);
   for (const TensorView& x : {square, transposed, per_column})
-    CheckAgainstReference(Sample("copy", KernelKind::kCopy, {}, {x, x}, {square, transposed}), rng);
+    CheckAgainstReference(CallOf(KernelKind::kCopy, {}, {x, x}, {square, transposed}), rng);
   for (const Function function :
        {Function::kSum, Function::kMean, Function::kMax, Function::kHalfSumOfSquares})
-    for (const TensorView& x : {F32({9, 600, 21}),
+    for (const TensorView& x : {Floats({9, 600, 21}),
                                 Broadcast({9, 600, 21}, {21 * 600, 1, 600}),
                                 Broadcast({9, 600, 21}, {1, 9, 9 * 600})})
       for (const std::vector<std::int64_t>& y :
@@ -300,17 +249,17 @@ TEST_CASE("larger elementwise, copies and reductions: more than a piece, transpo
                                                   {9, 600, 1},
                                                   {9, 1, 21},
                                                   {1, 600, 21}})
-        CheckAgainstReference(
-            Sample("reduction", KernelKind::kReduce, WithFunction(function), {x}, {F32(y)}), rng);
+        CheckAgainstReference(CallOf(KernelKind::kReduce, WithFunction(function), {x}, {Floats(y)}),
+                              rng);
 }
 
 TEST_CASE("sums stay accurate over a hundred thousand terms") {
   // One f32 after the other, 2^17 times 0.1 is off by 0.1 %; short partial sums keep the error at
   // that of a few hundred additions, 5e-6. 0.1 * 2^17 = 13107.2.
-  const TensorView rows = F32({1 << 17, 3});
+  const TensorView rows = Floats({1 << 17, 3});
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{1, 3}, {1, 1}}) {
     KernelCall call =
-        Sample("", KernelKind::kReduce, WithFunction(Function::kSum), {rows}, {F32(shape)}).call;
+        CallOf(KernelKind::kReduce, WithFunction(Function::kSum), {rows}, {Floats(shape)}).call;
     std::vector<float> x(rows.num_elements(), 0.1F), y(3);
     void *in = x.data(), *out = y.data();
     PrepareCpuKernel(call, 1)->Run(&in, &out, nullptr);
@@ -321,9 +270,8 @@ TEST_CASE("sums stay accurate over a hundred thousand terms") {
 TEST_CASE("random numbers: the dropped share is the probability, numbers are the same each time") {
   std::vector<float> x(100'000, 1), y(x.size());
   std::vector<std::uint8_t> mask(x.size());
-  const TensorView line = F32({100'000});
-  KernelCall call = Sample("",
-                           KernelKind::kDropoutForward,
+  const TensorView line = Floats({100'000});
+  KernelCall call = CallOf(KernelKind::kDropoutForward,
                            WithFunction(Function::kNone, 0.3),
                            {line},
                            {line, ContiguousView(DType::kBool, {100'000})})
@@ -341,11 +289,10 @@ TEST_CASE("powers with code of their own, of positive numbers") {
   Rng rng(12);
   for (const double exponent : {1.0, 2.0, 3.0, 0.5, -0.5, -1.0, -2.0, 1.7}) {
     CAPTURE(exponent);
-    CheckAgainstReference(Sample("power",
-                                 KernelKind::kElementwise,
+    CheckAgainstReference(CallOf(KernelKind::kElementwise,
                                  WithFunction(Function::kPow, exponent),
-                                 {F32({40, 50})},
-                                 {F32({40, 50})}),
+                                 {Floats({40, 50})},
+                                 {Floats({40, 50})}),
                           rng);
   }
 }
@@ -353,7 +300,7 @@ TEST_CASE("powers with code of their own, of positive numbers") {
 TEST_CASE("views start at their offset, arguments are found among inputs and outputs") {
   // w [2] at element 1 of input 0 is read and, being an output too, written in place.
   KernelCall call =
-      Sample("", KernelKind::kGradientDescent, {}, {F32({2}), F32({2})}, {F32({2})}).call;
+      CallOf(KernelKind::kGradientDescent, {}, {Floats({2}), Floats({2})}, {Floats({2})}).call;
   call.params.learning_rate = 0.5;
   call.inputs[0].view.offset = 1;
   call.outputs[0] = call.inputs[0];
@@ -372,23 +319,24 @@ TEST_CASE("malformed calls are refused by name") {
                          const std::vector<TensorView>& inputs,
                          const std::vector<TensorView>& outputs) {
     try {
-      PrepareCpuKernel(Sample("", kind, params, inputs, outputs).call, 1);
+      PrepareCpuKernel(CallOf(kind, params, inputs, outputs).call, 1);
     } catch (const RunError& error) {
       return std::string(error.what());
     }
     return std::string("accepted");
   };
-  CHECK_EQ(refuse(KernelKind::kMatmul, {}, {F32({1, 2, 3})}, {F32({1, 2, 2})}),
+  CHECK_EQ(refuse(KernelKind::kMatmul, {}, {Floats({1, 2, 3})}, {Floats({1, 2, 2})}),
            "no CPU kernel for matmul f32 [1, 2, 3] -> f32 [1, 2, 2]: 1 inputs and 1 outputs; "
            "expected 2 to 3 and 1");
-  CHECK_EQ(refuse(KernelKind::kGather, {}, {F32({5, 2}), F32({4})}, {F32({4, 2})}),
+  CHECK_EQ(refuse(KernelKind::kGather, {}, {Floats({5, 2}), Floats({4})}, {Floats({4, 2})}),
            "no CPU kernel for gather f32 [5, 2], f32 [4] -> f32 [4, 2]: indices is f32; expected "
            "i32 or i64");
 }
 
 TEST_CASE("preparing leaves the caller's threads alone, libraries have names") {
   const auto kernel = PrepareCpuKernel(
-      Sample("", KernelKind::kMatmul, {}, {F32({1, 4, 4}), F32({1, 4, 4})}, {F32({1, 4, 4})}).call,
+      CallOf(KernelKind::kMatmul, {}, {Floats({1, 4, 4}), Floats({1, 4, 4})}, {Floats({1, 4, 4})})
+          .call,
       1);
   CHECK(kernel != nullptr);
   CHECK(std::string(CpuKernelLibraries()).starts_with("oneDNN "));

@@ -1,7 +1,5 @@
 #include "profilers/cpu/packed_copy.h"
 
-#include <numeric>
-
 #include <doctest/doctest.h>
 
 #include "framework/base/random.h"

@@ -1,7 +1,6 @@
 #include "profilers/cpu/worker_pool.h"
 
 #include <atomic>
-#include <stdexcept>
 
 #include <doctest/doctest.h>
 #include <sched.h>

@@ -1,6 +1,5 @@
 #include "profilers/cuda/cuda_kernel.h"
 
-#include <algorithm>
 #include <map>
 
 #include <cuda_runtime_api.h>

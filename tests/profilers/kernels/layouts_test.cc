@@ -1,6 +1,5 @@
 // LayoutOf against hand calculations, and against copies of the elements made by plain code.
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 

@@ -30,43 +30,6 @@ LinkMeasurement Timed(const std::string& from,
   return link;
 }
 
-void CheckEqual(const Cluster& a, const Cluster& b) {
-  CHECK(a.name() == b.name());
-  REQUIRE(a.num_devices() == b.num_devices());
-  REQUIRE(a.num_channels() == b.num_channels());
-  REQUIRE(a.kinds().size() == b.kinds().size());
-  for (size_t i = 0; i < a.kinds().size(); ++i) {
-    const DeviceKind &x = a.kinds()[i], &y = b.kinds()[i];
-    CHECK(x.name == y.name);
-    CHECK(x.device_class == y.device_class);
-    CHECK(x.peak == y.peak);
-    CHECK(x.memory_bandwidth == y.memory_bandwidth);
-    CHECK(x.overhead == y.overhead);
-    CHECK(x.gap == y.gap);
-    CHECK(x.issue == y.issue);
-    CHECK(x.launch == y.launch);
-    CHECK(x.cold_read == y.cold_read);
-    CHECK(x.efficiency == y.efficiency);
-    CHECK(x.source == y.source);
-  }
-  for (int d = 0; d < a.num_devices(); ++d) {
-    CHECK(a.device(d).name == b.device(d).name);
-    CHECK(a.device(d).kind == b.device(d).kind);
-    CHECK(a.device(d).memory == b.device(d).memory);
-    for (int to = 0; to < a.num_devices(); ++to) {
-      const auto left = a.route(d, to), right = b.route(d, to);
-      CHECK(std::vector(left.begin(), left.end()) == std::vector(right.begin(), right.end()));
-    }
-  }
-  for (int k = 0; k < a.num_channels(); ++k) {
-    CHECK(a.channel(k).name == b.channel(k).name);
-    CHECK(a.channel(k).latency == b.channel(k).latency);
-    CHECK(a.channel(k).setup == b.channel(k).setup);
-    CHECK(a.channel(k).bandwidth == b.channel(k).bandwidth);
-    CHECK(a.channel(k).gap == b.channel(k).gap);
-  }
-}
-
 struct CalibrateFixture {
   VirtualMachine machine;
   std::shared_ptr<Backend> backend;
@@ -195,23 +158,6 @@ TEST_CASE("rates: the best fit is the peak, the others are shares of it") {
   CHECK(cpu.peak.at("f32") == 3e9);
   CHECK(cpu.memory_bandwidth == 9e9);
   CHECK(cpu.efficiency.empty());
-}
-
-TEST_CASE("a written cluster is read back equal") {
-  Rng rng(8);
-  for (int round = 0; round < 30; ++round) {
-    CalibrateFixture f;
-    for (LinkMeasurement& link : f.table.links) {
-      link = Timed(link.from, link.to, link.memory, 1 + 1e5 * Uniform01(rng), Uniform01(rng));
-    }
-    for (auto& [op_class, fit] : f.table.kinds[1].by_class) {
-      fit.flops_per_second *= Uniform01(rng) * 1e6;
-      fit.bytes_per_second *= Uniform01(rng) * 1e4;
-    }
-    f.table.dispatch[1].wait_ns *= Uniform01(rng);
-    const Cluster cluster = CalibratedCluster(f.table, *f.backend, "a \"quoted\" name");
-    CheckEqual(ParseCluster(ConfigNode::FromString(FormatCluster(cluster), "test"), {}), cluster);
-  }
 }
 
 TEST_CASE("a link that nobody timed is refused") {

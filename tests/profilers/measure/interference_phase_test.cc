@@ -1,7 +1,6 @@
 #include "profilers/measure/interference_phase.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "profilers/measure/calibrated_cluster.h"
 #include "tests/profilers/measure/virtual_machine.h"

@@ -1,7 +1,6 @@
 #include "profilers/measure/profile.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,5 @@
 #include "profilers/measure/traced_steps.h"
 
-#include <tuple>
-
 #include <doctest/doctest.h>
 
 #include "tests/support/problems.h"

@@ -175,49 +175,6 @@ TEST_CASE("new scores are covered as promised, whatever their distribution") {
   }
 }
 
-// Log ratios of placements on one machine: a bias, and what differs from placement to placement.
-template <class Draw>
-void CheckCoverage(int held_out, const Draw& draw) {
-  constexpr int kMachines = 3000, kNew = 5;
-  Rng rng(11);
-  int covered = 0;
-  double own = 0;
-  for (int machine = 0; machine < kMachines; ++machine) {
-    const double bias = 0.4 * (Uniform01(rng) - 0.5);
-    const auto measured = [&](double simulated) { return simulated * std::exp(bias + draw(rng)); };
-    std::vector<double> log_ratios;
-    for (int i = 0; i < held_out; ++i) {
-      const double simulated = 1e6 * (1 + 9 * Uniform01(rng));
-      log_ratios.push_back(LogRatio(simulated, measured(simulated)));
-    }
-    const PredictionInterval interval = CalibrateInterval(log_ratios);
-    own += interval.held_out_coverage / kMachines;
-    for (int i = 0; i < kNew; ++i) {
-      const double simulated = 1e6 * (1 + 9 * Uniform01(rng));
-      covered += interval.Around(simulated).Contains(measured(simulated));
-    }
-  }
-  const double coverage = static_cast<double>(covered) / (kMachines * kNew);
-  CAPTURE(held_out);
-  CHECK(coverage > 0.88);
-  CHECK(coverage < 0.93);
-  CHECK(std::abs(own - coverage) < 0.02);  // so much can be known without the new ones
-}
-
-TEST_CASE("90 % intervals cover 90 % of new measurements, however errors are distributed") {
-  for (const int held_out : {10, 17, 34}) {
-    CheckCoverage(held_out, [](Rng& rng) {  // roughly normal
-      double noise = 0;
-      for (int i = 0; i < 4; ++i) noise += 0.03 * (Uniform01(rng) - 0.5);
-      return noise;
-    });
-    CheckCoverage(held_out, [](Rng& rng) { return -0.1 * std::log(1 - Uniform01(rng)); });
-    CheckCoverage(held_out, [](Rng& rng) {  // two kinds of placements
-      return (UniformInt(rng, 2) == 0 ? 0.3 : 0.0) + 0.02 * Uniform01(rng);
-    });
-  }
-}
-
 // Step times of the placements of a committed validation on two cores; none of these placements
 // had calibrated the costs that they were simulated with.
 std::vector<FidelityPoint> ValidatedPlacements(const ResultsReader& reader,

@@ -13,11 +13,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("batch norm compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kBatchNormForward, KernelKind::kBatchNormBackward},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("planes and columns, in parts, of mixed layouts") {
   Rng rng(1);
   KernelParams params;

@@ -14,10 +14,6 @@ using emplace::testing::Permuted;
 
 namespace {
 
-TEST_CASE("copies compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kCopy}, cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("the path follows from how source and destination lie") {
   const TensorView dense = Floats({40, 50}), transposed = Permuted(Floats({50, 40}), {1, 0});
   CHECK(cuda::PlanCopy(dense, dense).path == cuda::CopyPath::kFlat);

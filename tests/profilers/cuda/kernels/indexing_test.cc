@@ -12,11 +12,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("gather and scatter-add compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kGather, KernelKind::kScatterAdd},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("rows of vectors, of words and of bytes") {
   Rng rng(1);
   for (const std::int64_t width : {1, 3, 4, 64, 67}) {

@@ -12,11 +12,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("layer norm compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kLayerNormForward, KernelKind::kLayerNormBackward},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("rows that take a block, rows in parts") {
   Rng rng(1);
   KernelParams params;

@@ -12,14 +12,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("optimisers compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kMomentum,
-                               KernelKind::kRmsProp,
-                               KernelKind::kAdam,
-                               KernelKind::kGradientDescent},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("more than a block of weights, in place") {
   Rng rng(1);
   KernelParams params;

@@ -13,15 +13,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("pooling compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kMaxPoolForward,
-                               KernelKind::kMaxPoolBackward,
-                               KernelKind::kMaxPoolBackwardIndices,
-                               KernelKind::kAvgPoolForward,
-                               KernelKind::kAvgPoolBackward},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("windows of common networks in both layouts") {
   Rng rng(1);
   const auto window =

@@ -13,10 +13,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("reductions compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kReduce}, cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("the parts of a reduction cover all inputs, and none is empty") {
   for (const std::int64_t outputs : {1, 7, 64, 1000, 100000}) {
     for (const std::int64_t reduced : {1, 31, 1000, 4096, 5000, 1000003, 50000000}) {

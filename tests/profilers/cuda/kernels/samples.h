@@ -48,47 +48,4 @@ int CheckSamples(std::initializer_list<KernelKind> kinds, const Prepare& prepare
   return checked;
 }
 
-/// A call of given views, each of a tensor of its own.
-inline SampleCall CallOf(KernelKind kind,
-                         const KernelParams& params,
-                         const std::vector<TensorView>& inputs,
-                         const std::vector<TensorView>& outputs) {
-  SampleCall sample;
-  sample.name = ToString(kind);
-  sample.call.kind = kind;
-  sample.call.params = params;
-  const auto add = [](const std::vector<TensorView>& views,
-                      bool is_output,
-                      std::vector<Argument>& arguments,
-                      std::vector<std::int64_t>& bytes) {
-    for (const TensorView& view : views) {
-      arguments.push_back({is_output, static_cast<int>(arguments.size()), view});
-      bytes.push_back(view.end_bytes());
-    }
-  };
-  add(inputs, false, sample.call.inputs, sample.input_bytes);
-  add(outputs, true, sample.call.outputs, sample.output_bytes);
-  sample.shared.assign(outputs.size(), -1);
-  return sample;
-}
-
-inline TensorView Floats(std::vector<std::int64_t> shape) {
-  return ContiguousView(DType::kF32, std::move(shape));
-}
-
-/// The same elements with dimensions in another order: Permuted(v, p).shape[i] = v.shape[p[i]].
-inline TensorView Permuted(const TensorView& view, const std::vector<int>& order) {
-  TensorView result = view;
-  for (std::size_t d = 0; d < order.size(); ++d) {
-    result.shape[d] = view.shape[order[d]];
-    result.strides[d] = view.strides[order[d]];
-  }
-  return result;
-}
-
-/// [n, c, h, w] that lies as NHWC.
-inline TensorView Nhwc(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
-  return Permuted(Floats({n, h, w, c}), {0, 3, 1, 2});
-}
-
 }  // namespace emplace::testing

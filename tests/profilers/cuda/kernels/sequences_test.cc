@@ -12,11 +12,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("ranges and sums along rows are those of the reference") {
-  CHECK(testing::CheckSamples({KernelKind::kRange, KernelKind::kCumulativeSum},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("rows shorter and longer than a block") {
   Rng rng(1);
   for (const std::int64_t width : {1, 2, 255, 256, 257, 1000}) {

@@ -12,17 +12,6 @@ using emplace::testing::Floats;
 
 namespace {
 
-TEST_CASE("softmax and losses compute what the reference computes") {
-  CHECK(testing::CheckSamples({KernelKind::kSoftmax,
-                               KernelKind::kLogSoftmax,
-                               KernelKind::kSoftmaxBackward,
-                               KernelKind::kLogSoftmaxBackward,
-                               KernelKind::kSparseCrossEntropy,
-                               KernelKind::kNllLossForward,
-                               KernelKind::kNllLossBackward},
-                              cuda::PrepareOwnKernel) > 0);
-}
-
 TEST_CASE("rows longer than a warp takes, and many rows") {
   Rng rng(1);
   const auto check = [&](KernelKind kind,
