@@ -2,10 +2,8 @@
 
 // What a group of an HDF5 file holds, as text that two runs can be compared by.
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>

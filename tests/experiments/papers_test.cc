@@ -100,15 +100,6 @@ const std::vector<PaperTable>& PaperTables() {
   return tables;
 }
 
-// Each network with each number of GPUs; no number is known.
-std::vector<PaperTable::Row> PostRows() {
-  std::vector<PaperTable::Row> rows;
-  for (const char* graph : {"inception_v3", "resnet50", "rnnlm", "nmt"}) {
-    for (const int gpus : {2, 4, 8}) rows.push_back({graph, fmt::format("post_{}xk80", gpus), {}});
-  }
-  return rows;
-}
-
 const std::vector<std::string> kPapers = {"mirhoseini2017", "liu2019", "post2018", "placeto2019"};
 
 std::optional<double> Evaluate(const Formula& formula, const LayoutRow& row) {
@@ -211,29 +202,6 @@ TEST_CASE("the published numbers are the papers', with their marks") {
       CHECK(row.published.size() == count);
     }
   }
-}
-
-TEST_CASE("of Post no number is known, only the layout") {
-  const TableLayout layout = LayoutOf("post2018");
-  const std::vector<PaperTable::Row> rows = PostRows();
-  REQUIRE(layout.rows.size() == rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    CHECK(ConditionOf(layout.rows[i], "graph") == rows[i].graph);
-    CHECK(ConditionOf(layout.rows[i], "cluster") == rows[i].cluster);
-    CHECK(layout.rows[i].published.empty());
-  }
-  // [V] the paper's columns
-  std::vector<std::string> names;
-  for (const LayoutColumn& column : layout.columns) names.push_back(column.name);
-  names.resize(8);
-  CHECK(names == std::vector<std::string>{"single_gpu",
-                                          "expert",
-                                          "metis",
-                                          "policy_gradient",
-                                          "ppo_only",
-                                          "ce_only",
-                                          "post",
-                                          "reduction"});
 }
 
 // Speed-up and reduction as the papers define them: their own times give their own percentages.

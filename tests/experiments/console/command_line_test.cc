@@ -6,11 +6,14 @@
 
 #include "framework/base/error.h"
 #include "tests/support/paths.h"
+#include "tests/support/words.h"
 
 namespace emplace {
 namespace {
 
 using testing::MessageOf;
+using testing::Occurrences;
+using testing::Words;
 
 // A program with a command of every kind of argument and a command with two others below it.
 class Kitchen {
@@ -39,11 +42,12 @@ class Kitchen {
     wash.AddCommand("pots", "Pots only").Does([] { return 12; });
   }
 
-  Request Parse(std::vector<const char*> words) {
-    words.insert(words.begin(), "/somewhere/kitchen");
-    return line_.Parse(static_cast<int>(words.size()), words.data());
+  Request Parse(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"/somewhere/kitchen"};
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return line_.Parse(static_cast<int>(arguments.size()), arguments.data());
   }
-  std::string Refusal(const std::vector<const char*>& words) {
+  std::string Refusal(const std::vector<std::string>& words) {
     return MessageOf<InputError>([&] { Parse(words); });
   }
 
@@ -58,35 +62,11 @@ class Kitchen {
   CommandLine line_{"kitchen", "Feeds people", [] { return std::string("kitchen 1.2"); }};
 };
 
-// How often the help says it.
-int Occurrences(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 TEST_CASE("arguments of every kind reach their targets, and the command is what is to be done") {
   Kitchen kitchen;
-  const Request request = kitchen.Parse({"cook",
-                                         "soup",
-                                         "bread",
-                                         "butter",
-                                         "--guests",
-                                         "8",
-                                         "-m",
-                                         "2.5",
-                                         "--spoons=0",
-                                         "--seed",
-                                         "18446744073709551615",
-                                         "--photo",
-                                         "soup.png",
-                                         "--with",
-                                         "salt",
-                                         "--with",
-                                         "sage",
-                                         "--pans",
-                                         "small,large",
-                                         "--hot"});
+  const Request request = kitchen.Parse(
+      Words("cook soup bread butter --guests 8 -m 2.5 --spoons=0 --seed 18446744073709551615 "
+            "--photo soup.png --with salt --with sage --pans small,large --hot"));
   CHECK(kitchen.dish == "soup");
   CHECK(kitchen.extras == std::vector<std::string>{"bread", "butter"});
   CHECK(kitchen.guests == 8);

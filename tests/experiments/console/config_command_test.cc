@@ -4,11 +4,13 @@
 
 #include "framework/base/error.h"
 #include "tests/support/paths.h"
+#include "tests/support/words.h"
 
 namespace emplace {
 namespace {
 
 using testing::MessageOf;
+using testing::Words;
 
 struct Trial {
   Trial() {
@@ -28,9 +30,10 @@ struct Trial {
         [] { return std::vector<FieldHelp>(); },
         [] { return 7; });
   }
-  Request Parse(std::vector<const char*> words) {
-    words.insert(words.begin(), {"lab", "try"});
-    return line.Parse(static_cast<int>(words.size()), words.data());
+  Request Parse(const std::vector<std::string>& words) {
+    std::vector<const char*> arguments = {"lab", "try"};
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return line.Parse(static_cast<int>(arguments.size()), arguments.data());
   }
   CommandLine line{"lab", "A laboratory", [] { return std::string(); }};
   ConfigOptions options;
@@ -39,19 +42,9 @@ struct Trial {
 
 TEST_CASE("the common options are parsed, then the command runs") {
   Trial trial;
-  const Request request = trial.Parse({"some.yaml",
-                                       "--set",
-                                       "a=1",
-                                       "--set",
-                                       "b=[2,3]",
-                                       "-o",
-                                       "out",
-                                       "--resume",
-                                       "--jobs",
-                                       "3",
-                                       "--quiet",
-                                       "--dry-run",
-                                       "--print-config"});
+  const Request request = trial.Parse(
+      Words("some.yaml --set a=1 --set b=[2,3] -o out --resume --jobs 3 --quiet --dry-run "
+            "--print-config"));
   CHECK(trial.options.dry_run);
   CHECK(trial.options.print_config);
   CHECK(trial.options.config == "some.yaml");

@@ -1,7 +1,6 @@
 #include "experiments/export/export_device_map.h"
 
 #include <algorithm>
-#include <set>
 
 #include <doctest/doctest.h>
 

@@ -14,6 +14,7 @@
 #include "profilers/cpu/cpu_backend.h"
 #include "profilers/measure/profile.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/words.h"
 
 namespace emplace::testing {
 
@@ -141,16 +142,9 @@ struct MeasuredMachine {
 
   /// As short as a profile can be, whatever else the machine does.
   ProcessResult Profile(std::vector<std::string> more) const {
-    std::vector<std::string> arguments = {"profile",
-                                          "--graph",
-                                          "g.json",
-                                          "--devices",
-                                          DeviceList(),
-                                          "--seconds",
-                                          "0.002",
-                                          "--no-links",
-                                          "--no-interference",
-                                          "--allow-drift"};
+    std::vector<std::string> arguments =
+        Words("profile --graph g.json --seconds 0.002 --no-links --no-interference --allow-drift");
+    arguments.insert(arguments.end(), {"--devices", DeviceList()});
     if (std::ranges::find(more, "--in-situ") == more.end()) {
       arguments.insert(arguments.end(), {"--in-situ", "4"});
     }

@@ -9,6 +9,7 @@
 #include "framework/cost/op_signature.h"
 #include "tests/experiments/machine/measured_machine.h"
 #include "tests/support/text.h"
+#include "tests/support/words.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -128,16 +129,9 @@ TEST_CASE("ctrl-C keeps what was measured") {
   const TempDir folder;
   WriteText(folder / "g.json", Perceptron().Json());
   // Far more placements than can be executed before the first line is seen.
-  const ProcessResult result = RunEmplace({"profile",
-                                           "--graph",
-                                           "g.json",
-                                           "--devices",
-                                           "cpu:0",
-                                           "--seconds",
-                                           "0.002",
-                                           "--in-situ",
-                                           "100000"},
-                                          {.folder = folder.path(), .interrupt_when = "profiling"});
+  const ProcessResult result =
+      RunEmplace(Words("profile --graph g.json --devices cpu:0 --seconds 0.002 --in-situ 100000"),
+                 {.folder = folder.path(), .interrupt_when = "profiling"});
   CHECK(result.exit_code == 1);
   CHECK(result.out == "");
   CHECK(Contains(result.err, "emplace: stopped: costs.json holds what was measured"));

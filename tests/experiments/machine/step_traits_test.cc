@@ -19,10 +19,7 @@ double TraitOf(const std::array<double, kNumStepTraits>& traits, StepTrait trait
 
 TEST_CASE("traits of a fork by hand") {
   // a (40 ns) and b (60 ns) feed c (100 ns) and d (10 ns); 50 B each over channels of 1 B/ns.
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {40}, {}, 50);
   b.Op("b", {60}, {}, 50);
   b.Op("c", {100}, {0, 1});
@@ -54,9 +51,7 @@ TEST_CASE("traits of a fork by hand") {
 
 TEST_CASE("overlap equals a count of the nanoseconds, slots and idle devices included") {
   Rng rng(3);
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(3, 0);
   constexpr int kOps = 12, kEnd = 60;
   for (int op = 0; op < kOps; ++op) b.Op("op" + std::to_string(op), {1}, {}, 4);
   const auto problem = b.Build();

@@ -40,9 +40,7 @@ TEST_CASE("test placements differ, fit, and are none of the calibration's") {
 }
 
 TEST_CASE("searches and constructions come first, drawn ones fill up to the count") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1"}) b.Device(name);
-  b.AllToAll(10, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 10);
   std::vector<int> previous;
   for (int i = 0; i < 30; ++i) {
     const int op = b.Op("op" + std::to_string(i), {100 + i}, previous, 20);

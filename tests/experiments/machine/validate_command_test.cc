@@ -1,17 +1,15 @@
 // `emplace validate`: the whole protocol on a small graph, its files, and what it refuses.
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "framework/cost/cost_table.h"
 #include "framework/results/results_reader.h"
-#include "profilers/measure/draw_placements.h"
 #include "tests/experiments/machine/measured_machine.h"
 #include "tests/support/text.h"
+#include "tests/support/words.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -29,18 +27,6 @@ std::vector<std::string> With(std::vector<std::string> arguments,
                               const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
-}
-
-template <class Value>
-std::vector<Value> ColumnOf(const std::vector<TableColumn>& table, const std::string& name) {
-  for (const TableColumn& column : table) {
-    if (column.name == name) return std::get<std::vector<Value>>(column.values);
-  }
-  FAIL("no column ", name);
-  return {};
-}
-std::vector<double> Column(const std::vector<TableColumn>& table, const std::string& name) {
-  return ColumnOf<double>(table, name);
 }
 
 // File and JSON say the same, and what the file says of the placements adds up.
@@ -63,13 +49,14 @@ void CheckIntervals(const ResultsReader& reader,
   CHECK(reader.Text(group, "verdict") == graph["verdict"]);
   CHECK(reader.Double(group, "resolved_difference") == graph["resolved_difference"].get<double>());
   CHECK(reader.Int(group, "differing_pairs") == 0);  // two rounds tell nothing apart
-  CHECK(std::isinf(Column(reader.Table(group + "/steps"), "to_fastest_high")[0]));
+  CHECK(std::isinf(ColumnOf<double>(reader.Table(group + "/steps"), "to_fastest_high", group)[0]));
   const std::vector<TableColumn> steps = reader.Table(group + "/steps");
-  const auto low = Column(steps, "interval_low_ns"), high = Column(steps, "interval_high_ns"),
-             measured = Column(steps, "measured_ns"), overlap = Column(steps, "overlap");
-  const auto simulated = ColumnOf<std::int64_t>(steps, "simulated_ns"),
-             bytes = ColumnOf<std::int64_t>(steps, "crossing_bytes"),
-             crossings = ColumnOf<std::int64_t>(steps, "crossings");
+  const auto column = [&](const char* name) { return ColumnOf<double>(steps, name, group); };
+  const auto low = column("interval_low_ns"), high = column("interval_high_ns"),
+             measured = column("measured_ns"), overlap = column("overlap");
+  const auto simulated = ColumnOf<std::int64_t>(steps, "simulated_ns", group),
+             bytes = ColumnOf<std::int64_t>(steps, "crossing_bytes", group),
+             crossings = ColumnOf<std::int64_t>(steps, "crossings", group);
   int covered = 0;
   for (size_t i = 0; i < simulated.size(); ++i) {
     CHECK(low[i] == doctest::Approx(double(simulated[i]) * low_ratio));
@@ -94,23 +81,10 @@ TEST_CASE("a validation with a profile's costs") {
   const MeasuredMachine machine;
   REQUIRE(machine.profile.exit_code == 0);
   WriteText(machine.folder / "h.json", Perceptron().Json("other"));
-  const ProcessResult result = machine.Run(With(kShort,
-                                                {"--graph",
-                                                 "g.json",
-                                                 "--graph",
-                                                 "h.json",
-                                                 "--costs",
-                                                 "./costs.json",
-                                                 "--cluster",
-                                                 "costs.cluster.yaml",
-                                                 "-o",
-                                                 "v.h5",
-                                                 "--json",
-                                                 "v.json",
-                                                 "--svg",
-                                                 "v.svg",
-                                                 "--errors-svg",
-                                                 "e.svg"}));
+  const ProcessResult result = machine.Run(
+      With(kShort,
+           Words("--graph g.json --graph h.json --costs ./costs.json --cluster costs.cluster.yaml "
+                 "-o v.h5 --json v.json --svg v.svg --errors-svg e.svg")));
   CAPTURE(result.err);
   REQUIRE(result.exit_code == 0);
   for (const char* part : {"perceptron: ",
@@ -168,82 +142,32 @@ TEST_CASE("a validation with a profile's costs") {
   CHECK(reader.Strings("/residuals/traits") ==
         std::vector<std::string>{"crossing bytes", "crossings", "overlap", "step time"});
   CHECK(json["residuals"]["placements"] == 24);
-  CHECK(Column(reader.Table("/residuals/correlations"), "pearson")[0] ==
+  CHECK(ColumnOf<double>(reader.Table("/residuals/correlations"), "pearson", "residuals")[0] ==
         json["residuals"]["traits"]["crossing bytes"]["pearson"].get<double>());
 
   const std::string svg = ReadText(machine.folder / "v.svg");
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(Contains(ReadText(machine.folder / "e.svg"), "bytes that cross between devices [MB]"));
-}
 
-TEST_CASE("no tested placement is one of the calibration's") {
-  if (!HasTwoCores()) {
-    MESSAGE("skipped: one core has no two placements");
-    return;
-  }
-  const MeasuredMachine machine;
-  REQUIRE(machine.profile.exit_code == 0);
-  const ProcessResult result = machine.Run(With(kShort,
-                                                {"--graph",
-                                                 "g.json",
-                                                 "--costs",
-                                                 "./costs.json",
-                                                 "--cluster",
-                                                 "costs.cluster.yaml",
-                                                 "-o",
-                                                 "v.h5"}));
-  REQUIRE(result.exit_code == 0);
-  const ResultsReader reader(machine.folder / "v.h5");
-  // The first calibration placements are those on a single device (--in-situ 4 had both).
-  for (const auto& placement : reader.IntMatrix("/validation/perceptron/placement")) {
-    CHECK(std::set(placement.begin(), placement.end()).size() == 2);
-  }
   CheckRefused(machine.Run(With(kShort, {"--graph", "g.json", "-o", "v.h5"})),
                2,
-               {"v.h5: holds a validation of perceptron; --force overwrites it, -o names another "
-                "file"});
-}
-
-TEST_CASE("too few held-out placements: no intervals, and why") {
-  if (!HasTwoCores()) {
-    MESSAGE("skipped: one core has no two placements");
-    return;
-  }
-  const MeasuredMachine machine;  // four placements
-  REQUIRE(machine.profile.exit_code == 0);
-  const auto validate = [&](const std::string& calibrate) {
-    const ProcessResult result = machine.Run(With(kShort,
-                                                  {"--graph",
-                                                   "g.json",
-                                                   "--costs",
-                                                   "./costs.json",
-                                                   "--cluster",
-                                                   "costs.cluster.yaml",
-                                                   "--calibrate",
-                                                   calibrate,
-                                                   "-o",
-                                                   "v.h5",
-                                                   "--force",
-                                                   "--json",
-                                                   "v.json"}));
-    CAPTURE(result.err);
-    REQUIRE(result.exit_code == 0);
-    return result.out;
-  };
-  CHECK(
-      Contains(validate("8"), "none: 8 held-out placements of these rounds; expected at least 9"));
-  const std::string taken = validate("0");
-  CHECK(Contains(taken, "none: 4 held-out placements of perceptron; expected at least 9"));
-  CHECK(nlohmann::json::parse(ReadText(machine.folder / "v.json"))["graphs"][0]["intervals"] ==
+               {"v.h5: holds a validation of other, perceptron; --force overwrites it, -o names "
+                "another file"});
+  // Too few held-out placements: no intervals, and the reason.
+  const ProcessResult taken = machine.Run(
+      With(kShort,
+           Words("--graph g.json --costs ./costs.json --cluster costs.cluster.yaml --calibrate 0 "
+                 "-o w.h5 --json w.json")));
+  REQUIRE(taken.exit_code == 0);
+  CHECK(Contains(taken.out, "none: 4 held-out placements of perceptron; expected at least 9"));
+  CHECK(nlohmann::json::parse(ReadText(machine.folder / "w.json"))["graphs"][0]["intervals"] ==
         nullptr);
-  const ResultsReader reader(machine.folder / "v.h5");
+  const ResultsReader none(machine.folder / "w.h5");
   const std::string group = "/validation/perceptron";
-  CHECK(reader.Int(group, "held_out") == 4);
-  CHECK(std::isinf(reader.Double(group, "interval_high_ratio")));
-  CHECK(reader.Double(group, "interval_low_ratio") == 0);
-  CHECK(!reader.HasAttribute(group, "coverage"));
-  CHECK(std::isinf(Column(reader.Table(group + "/steps"), "interval_high_ns")[0]));
+  CHECK(none.Int(group, "held_out") == 4);
+  CHECK(std::isinf(none.Double(group, "interval_high_ratio")));
+  CHECK(!none.HasAttribute(group, "coverage"));
 }
 
 TEST_CASE("without costs the machine is profiled first; JSON on stdout") {

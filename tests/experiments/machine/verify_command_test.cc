@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "framework/base/error.h"
 #include "framework/cost/cost_table.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/machine/measured_machine.h"
@@ -71,22 +70,22 @@ TEST_CASE("the best placements of a run are executed and compared") {
   const auto placements = reader.IntMatrix("/verification/placement");
   REQUIRE(step_times.size() == labels.size());
   REQUIRE(placements.size() == labels.size());
+  const auto ints = [&](const char* name) { return ColumnOf<std::int64_t>(steps, name, "steps"); };
+  const auto doubles = [&](const char* name) { return ColumnOf<double>(steps, name, "steps"); };
   double error = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     CAPTURE(labels[i]);
-    const double measured = ColumnOf<double>(steps, "measured_ns", "steps")[i];
-    const auto simulated =
-        static_cast<double>(ColumnOf<std::int64_t>(steps, "simulated_ns", "steps")[i]);
+    const double measured = doubles("measured_ns")[i];
+    const auto simulated = static_cast<double>(ints("simulated_ns")[i]);
     REQUIRE(step_times[i].size() == 3);
     std::vector<std::int64_t> sorted = step_times[i];
     std::sort(sorted.begin(), sorted.end());
     CHECK(measured == static_cast<double>(sorted[1]));
-    CHECK(ColumnOf<double>(steps, "low_ns", "steps")[i] <= measured);
-    CHECK(measured <= ColumnOf<double>(steps, "high_ns", "steps")[i]);
+    CHECK(doubles("low_ns")[i] <= measured);
+    CHECK(measured <= doubles("high_ns")[i]);
     error += std::abs(simulated - measured) / measured / static_cast<double>(labels.size());
     // The run searched in stream semantics with the same costs.
-    CHECK(ColumnOf<std::int64_t>(steps, "simulated_ns", "steps")[i] ==
-          ColumnOf<std::int64_t>(steps, "searched_ns", "steps")[i]);
+    CHECK(ints("simulated_ns")[i] == ints("searched_ns")[i]);
     const std::string first = labels[i].substr(0, labels[i].find(','));
     CHECK(placements[i] == before.Ints("/agents/" + first + "/best/placement"));
     CHECK(reader.IntMatrix("/verification/busy_simulated_ns")[i] ==

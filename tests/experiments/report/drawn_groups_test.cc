@@ -1,7 +1,6 @@
 #include "experiments/report/drawn_groups.h"
 
 #include <map>
-#include <numeric>
 #include <set>
 
 #include <doctest/doctest.h>

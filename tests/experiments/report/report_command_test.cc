@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 #include "framework/results/results_reader.h"
 #include "tests/experiments/machine/measured_machine.h"
 #include "tests/experiments/sweep/sweep_files.h"
+#include "tests/support/words.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -145,18 +145,10 @@ TEST_CASE("a report holds what the results file says") {
 
 TEST_CASE("another placement, a title, trace and DOT; without dot") {
   const ReportedRun files;
-  const ProcessResult result = files.Emplace({"report",
-                                              "r.h5",
-                                              "-o",
-                                              "o.html",
-                                              "--title",
-                                              "Mine <1>",
-                                              "--placement",
-                                              "random.seed1",
-                                              "--trace",
-                                              "t.json",
-                                              "--dot",
-                                              "g.dot"});
+  std::vector<std::string> arguments =
+      Words("report r.h5 -o o.html --placement random.seed1 --trace t.json --dot g.dot --title");
+  arguments.emplace_back("Mine <1>");
+  const ProcessResult result = files.Emplace(arguments);
   REQUIRE(result.exit_code == 0);
   const Json data = DataOf(files.folder / "o.html");
   CHECK(data["title"] == "Mine <1>");
