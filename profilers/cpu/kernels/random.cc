@@ -50,10 +50,8 @@ std::unique_ptr<ViewKernel> MakeRandomUniform(const KernelCall& call, int thread
 
 std::unique_ptr<ViewKernel> MakeDropout(const KernelCall& call, int threads) {
   const bool is_forward = call.kind == KernelKind::kDropoutForward;
-  const TensorView& mask = is_forward ? call.outputs[1].view : call.inputs[1].view;
-  const TensorView &x = call.inputs[0].view, &y = call.outputs[0].view;
   if (auto packed = PackUnless(&IsContiguous, &MakeDropout, call, threads)) return packed;
-  const std::int64_t n = y.num_elements();
+  const std::int64_t n = call.outputs[0].view.num_elements();
   const auto alpha = static_cast<float>(call.params.alpha);
   if (!is_forward)
     return MakeKernel([=](void* const* in, void* const* out, void*) {
