@@ -46,8 +46,8 @@ std::string FormatValue(const T& value) {
     return FormatValue(InterferenceNumber(value));
   } else if constexpr (std::is_same_v<T, double>) {
     EMPLACE_CHECK(std::isfinite(value), "a cost table holds a number that is not finite");
-    return fmt::format("{}",
-                       value == 0 ? 0.0 : value);  // readers would take "-0" for the integer 0
+    // Readers would take "-0" for the integer 0.
+    return fmt::format("{}", value == 0 ? 0.0 : value);
   } else if constexpr (std::is_same_v<T, std::string>) {
     return QuoteJson(value);
   } else if constexpr (std::is_enum_v<T>) {
