@@ -75,11 +75,9 @@ class Blocks(unittest.TestCase):
         self.run_block("python", "emplace.run", {})
 
     @unittest.skipUnless(has("emplace, torch"), "no package emplace or torch in build/python")
-    @unittest.expectedFailure  # quickstart's expert has rules for Inception-V3 alone
     def test_model(self) -> None:
         self.run_block("sh", "emplace import", {"my_model.py": MODEL})
 
-    @unittest.expectedFailure  # quickstart's single_gpu needs a GPU
     def test_machine(self) -> None:
         self.run_block("sh", "emplace profile", {})
 
