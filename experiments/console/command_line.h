@@ -75,9 +75,9 @@ class Command {
   /// of the target's type, or is out of its range, is refused.
   /// @param names  "--costs" or "-o,--output" for an option, "file" for a positional argument
   /// @param help  a sentence that describes the argument
-  /// @param target  std::string, int, std::uint64_t, double, or for a list
-  /// std::vector<std::string>: a
-  ///   list takes all values up to the next option, and may be given several times
+  /// @param target  a std::string, int, std::uint64_t, double or, for a list,
+  ///   std::vector<std::string>. A list takes all values up to the next option, and may be given
+  ///   several times.
   template <class Target>
   Argument Add(const std::string& names, Target& target, const std::string& help);
   /// Adds an option without a value: `target` becomes true if it is given.

@@ -1,9 +1,8 @@
-#include "experiments/table/row_values.h"
-
 #include <cmath>
 
 #include <doctest/doctest.h>
 
+#include "experiments/table/row_values.h"
 #include "framework/base/random.h"
 
 using namespace emplace;

@@ -1,7 +1,6 @@
-#include "framework/bounds/one_machine.h"
-
 #include <vector>
 
+#include "framework/bounds/one_machine.h"
 #include "tests/simulator/simulate.h"
 
 namespace {

@@ -1,7 +1,6 @@
-#include "framework/bounds/segment_search.h"
-
 #include <vector>
 
+#include "framework/bounds/segment_search.h"
 #include "tests/simulator/simulate.h"
 
 namespace {

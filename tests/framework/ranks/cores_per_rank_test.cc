@@ -1,10 +1,9 @@
-#include "framework/ranks/communicator.h"
-
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
 #include "framework/base/parallel.h"
+#include "framework/ranks/communicator.h"
 #include "tests/support/thread_ranks.h"
 
 using namespace emplace;
