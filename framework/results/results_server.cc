@@ -33,7 +33,10 @@ class ResultsServer {
   }
 
   std::string Answer(const std::string& question) const {
-    if (!question.empty()) return ToWire(Values(question));
+    if (!question.empty()) {
+      const Handle id = Own(H5Dopen2(file_, question.c_str(), H5P_DEFAULT), H5Dclose, question);
+      return ToWire(Values({id, question}));
+    }
     std::vector<StoredObject> objects;
     AddObject(Own(H5Oopen(file_, "/", H5P_DEFAULT), H5Oclose, "/"), "/", 0, objects);
     return ToWire(std::move(objects));
@@ -64,57 +67,36 @@ class ResultsServer {
     if (status < 0) FailByHdf5(place);
   }
 
-  static Handle VariableText(hid_t like, const std::string& place) {
-    Handle type = Own(H5Tcopy(H5T_C_S1), H5Tclose, place);
-    H5Tset_size(type, H5T_VARIABLE);
-    H5Tset_cset(type, H5Tget_cset(like));
-    return type;
+  struct Dataset {
+    hid_t id;
+    const std::string& path;
+    Handle type = Own(H5Dget_type(id), H5Tclose, path),
+           space = Own(H5Dget_space(id), H5Sclose, path);
+    StoredKind kind = KindOf(type, space);
+  };
+
+  static std::uint64_t Columns(hid_t matrix) {
+    hsize_t sizes[2] = {};
+    H5Sget_simple_extent_dims(matrix, sizes, nullptr);
+    return sizes[1];
   }
 
-  // Returns the sizes of the dimensions, none of a scalar. Empty: neither list nor scalar.
-  static std::optional<std::vector<hsize_t>> Dimensions(hid_t space) {
-    const H5S_class_t kind = H5Sget_simple_extent_type(space);
-    if (kind == H5S_SCALAR) return std::vector<hsize_t>();
-    const int rank = H5Sget_simple_extent_ndims(space);
-    if (kind != H5S_SIMPLE || rank < 1) return std::nullopt;
-    std::vector<hsize_t> sizes(static_cast<size_t>(rank));
-    H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-    return sizes;
-  }
-
-  static StoredKind KindOfDataset(hid_t dataset, const std::string& place) {
-    const Handle type = Own(H5Dget_type(dataset), H5Tclose, place);
-    const Handle space = Own(H5Dget_space(dataset), H5Sclose, place);
-    const auto sizes = Dimensions(space);
+  static StoredKind KindOf(hid_t type, hid_t space) {
     const H5T_class_t type_class = H5Tget_class(type);
-    if (sizes && sizes->size() == 2 && (*sizes)[1] > 0 && type_class == H5T_INTEGER) {
+    const int dimensions = H5Sget_simple_extent_ndims(space);
+    if (dimensions == 2 && type_class == H5T_INTEGER && Columns(space) > 0) {
       return StoredKind::kIntMatrix;
     }
-    if (!sizes || sizes->size() != 1) return StoredKind::kOther;
-    switch (type_class) {
-      case H5T_INTEGER:
-        return StoredKind::kInts;
-      case H5T_FLOAT:
-        return StoredKind::kDoubles;
-      case H5T_STRING:
-        return H5Tis_variable_str(type) > 0 ? StoredKind::kTexts : StoredKind::kOther;
-      case H5T_COMPOUND:
-        for (int m = 0; m < H5Tget_nmembers(type); ++m) {
-          const H5T_class_t member = H5Tget_member_class(type, static_cast<unsigned>(m));
-          if (member != H5T_INTEGER && member != H5T_FLOAT) return StoredKind::kOther;
-        }
-        return StoredKind::kTable;
-      default:
-        return StoredKind::kOther;
+    if (dimensions != 1) return StoredKind::kOther;
+    if (type_class == H5T_INTEGER) return StoredKind::kInts;
+    if (type_class == H5T_FLOAT) return StoredKind::kDoubles;
+    if (type_class == H5T_STRING && H5Tis_variable_str(type) > 0) return StoredKind::kTexts;
+    if (type_class != H5T_COMPOUND) return StoredKind::kOther;
+    for (int m = 0; m < H5Tget_nmembers(type); ++m) {
+      const H5T_class_t member = H5Tget_member_class(type, static_cast<unsigned>(m));
+      if (member != H5T_INTEGER && member != H5T_FLOAT) return StoredKind::kOther;
     }
-  }
-
-  // Most datasets are: they need no question of their own.
-  static bool IsSmall(hid_t dataset, StoredKind kind, const std::string& place) {
-    constexpr hssize_t kFew = 32;
-    const Handle space = Own(H5Dget_space(dataset), H5Sclose, place);
-    return (kind == StoredKind::kInts || kind == StoredKind::kDoubles) &&
-           H5Sget_simple_extent_npoints(space) <= kFew;
+    return StoredKind::kTable;
   }
 
   // Adds an object with its attributes and, of a group, all that it holds.
@@ -127,8 +109,14 @@ class ResultsServer {
     const H5I_type_t type = H5Iget_type(object);
     if (type == H5I_GROUP) stored.kind = StoredKind::kGroup;
     if (type == H5I_DATASET) {
-      stored.kind = KindOfDataset(object, path);
-      if (IsSmall(object, stored.kind, path)) stored.values.push_back(Values(path));
+      const Dataset dataset{object, path};
+      stored.kind = dataset.kind;
+      // Most are small: these need no question of their own.
+      constexpr hssize_t kFew = 32;
+      if ((stored.kind == StoredKind::kInts || stored.kind == StoredKind::kDoubles) &&
+          H5Sget_simple_extent_npoints(dataset.space) <= kFew) {
+        stored.values.push_back(Values(dataset));
+      }
     }
     std::vector<std::string> names;
     const auto take_attribute =
@@ -176,58 +164,54 @@ class ResultsServer {
       Require(H5Aread(id, memory_type, &value), place);
       attribute.value = value;
     };
-    if (H5Sget_simple_extent_type(space) == H5S_NULL || H5Sget_simple_extent_npoints(space) != 1) {
-      return attribute;
-    }
+    if (H5Sget_simple_extent_npoints(space) != 1) return attribute;
     const H5T_class_t type_class = H5Tget_class(type);
     if (type_class == H5T_INTEGER) read(std::int64_t{0}, H5T_NATIVE_INT64);
     if (type_class == H5T_FLOAT) read(0.0, H5T_NATIVE_DOUBLE);
     if (type_class == H5T_STRING && H5Tis_variable_str(type) > 0) {
-      attribute.value = Texts(1, type, space, place, [&](hid_t memory_type, void* data) {
-        return H5Aread(id, memory_type, data);
-      })[0];
+      attribute.value =
+          Texts(type, space, place, [&](void* data) { return H5Aread(id, type, data); })[0];
     }
     return attribute;
   }
 
-  StoredValues Values(const std::string& path) const {
-    const Handle dataset = Own(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose, path);
-    const Handle type = Own(H5Dget_type(dataset), H5Tclose, path);
-    const Handle space = Own(H5Dget_space(dataset), H5Sclose, path);
+  StoredValues Values(const Dataset& dataset) const {
     const auto read = [&](hid_t memory_type, void* data) {
-      return H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+      return H5Dread(dataset.id, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
     };
     const auto numbers = [&]<class T>(std::vector<T> values, hid_t memory_type) {
-      values = Zeros<T>(H5Sget_simple_extent_npoints(space));
-      if (!values.empty()) Require(read(memory_type, values.data()), path);
+      values = Zeros<T>(dataset.space);
+      if (!values.empty()) Require(read(memory_type, values.data()), dataset.path);
       return values;
     };
-    switch (KindOfDataset(dataset, path)) {
+    switch (dataset.kind) {
       case StoredKind::kInts:
         return numbers(std::vector<std::int64_t>(), H5T_NATIVE_INT64);
       case StoredKind::kDoubles:
         return numbers(std::vector<double>(), H5T_NATIVE_DOUBLE);
       case StoredKind::kIntMatrix:
-        return IntMatrix{(*Dimensions(space))[1],
+        return IntMatrix{Columns(dataset.space),
                          numbers(std::vector<std::int64_t>(), H5T_NATIVE_INT64)};
       case StoredKind::kTexts:
-        return Texts(H5Sget_simple_extent_npoints(space), type, space, path, read);
+        return Texts(dataset.type, dataset.space, dataset.path, [&](void* data) {
+          return read(dataset.type, data);
+        });
       case StoredKind::kTable:
         break;
       default:
-        Fail(path, "is no dataset that emplace reads");
+        Fail(dataset.path, "is no dataset that emplace reads");
     }
     std::vector<TableColumn> columns;
-    for (unsigned m = 0; m < static_cast<unsigned>(H5Tget_nmembers(type)); ++m) {
-      char* const name = H5Tget_member_name(type, m);
+    for (unsigned m = 0; m < static_cast<unsigned>(H5Tget_nmembers(dataset.type)); ++m) {
+      char* const name = H5Tget_member_name(dataset.type, m);
       columns.push_back({name == nullptr ? "" : name, {}});
       H5free_memory(name);
       const auto column = [&](auto values, hid_t member_type) {
-        const Handle row = Own(H5Tcreate(H5T_COMPOUND, sizeof values[0]), H5Tclose, path);
-        Require(H5Tinsert(row, columns[m].name.c_str(), 0, member_type), path);
+        const Handle row = Own(H5Tcreate(H5T_COMPOUND, sizeof values[0]), H5Tclose, dataset.path);
+        Require(H5Tinsert(row, columns[m].name.c_str(), 0, member_type), dataset.path);
         columns[m].values = numbers(std::move(values), row);
       };
-      if (H5Tget_member_class(type, m) == H5T_INTEGER) {
+      if (H5Tget_member_class(dataset.type, m) == H5T_INTEGER) {
         column(std::vector<std::int64_t>(), H5T_NATIVE_INT64);
       } else {
         column(std::vector<double>(), H5T_NATIVE_DOUBLE);
@@ -236,27 +220,26 @@ class ResultsServer {
     return columns;
   }
 
-  // Reads the texts of an attribute or dataset by `read(type, buffer)`.
+  // Reads the texts of an attribute or dataset by `read(buffer)`.
   template <class Read>
-  std::vector<std::string> Texts(hssize_t count,
-                                 hid_t like,
+  std::vector<std::string> Texts(hid_t type,
                                  hid_t space,
                                  const std::string& place,
                                  Read read) const {
-    auto raw = Zeros<char*>(count);
-    const Handle type = VariableText(like, place);
-    if (!raw.empty()) Require(read(type, raw.data()), place);
+    auto raw = Zeros<char*>(space);
+    if (!raw.empty()) Require(read(raw.data()), place);
     std::vector<std::string> texts;
     for (const char* text : raw) texts.emplace_back(text == nullptr ? "" : text);
     if (!raw.empty()) H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw.data());
     return texts;
   }
 
-  // The count comes from the file. Sanitizers end a process that asks for too much.
+  // The file says how many. Sanitizers end a process that asks for too much memory.
   template <class T>
-  std::vector<T> Zeros(hssize_t count) const {
-    if (static_cast<std::uint64_t>(count) > most_memory_ / sizeof(T)) throw std::bad_alloc();
-    return std::vector<T>(static_cast<size_t>(count));
+  std::vector<T> Zeros(hid_t space) const {
+    const auto count = static_cast<std::uint64_t>(H5Sget_simple_extent_npoints(space));
+    if (count > most_memory_ / sizeof(T)) throw std::bad_alloc();
+    return std::vector<T>(count);
   }
 
   const std::uint64_t most_memory_;
