@@ -34,10 +34,6 @@ LstmState Lstm::Zero(Tape& tape, int rows) const {
   return {tape.Constant(Matrix::Zero(rows, hidden_)), tape.Constant(Matrix::Zero(rows, hidden_))};
 }
 
-LstmState Lstm::Step(Tape& tape, Var x, const LstmState& state) const {
-  return StepFromGates(tape, InputGates(tape, x), state);
-}
-
 LstmState Lstm::StepFromGates(Tape& tape, Var x_gates, const LstmState& state) const {
   const Var gates = AddMatMul(tape, x_gates, state.hidden, tape.Use(*recurrent_));
   return LstmCell(tape, gates, state.cell);

@@ -31,9 +31,7 @@ class Lstm {
   int hidden() const { return hidden_; }
   /// Returns the state before the first step: zeros, [rows, H] each.
   LstmState Zero(Tape& tape, int rows) const;
-  /// Runs one step: x [n, in], state [n, H].
-  LstmState Step(Tape& tape, Var x, const LstmState& state) const;
-  /// Runs one step from precomputed input gates x W + b: [n, 4H].
+  /// Runs one step from precomputed input gates x W + b: [n, 4H]; state [n, H].
   LstmState StepFromGates(Tape& tape, Var x_gates, const LstmState& state) const;
   /// Returns x W + b: [n, in] -> [n, 4H].
   Var InputGates(Tape& tape, Var x) const;

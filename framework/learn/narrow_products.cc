@@ -1,5 +1,3 @@
-#include "framework/learn/narrow_products.h"
-
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -7,6 +5,7 @@
 
 #include "framework/base/error.h"
 #include "framework/learn/lanes.h"
+#include "framework/learn/products.h"
 
 namespace emplace {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "framework/learn/lanes.h"
-#include "framework/learn/narrow_products.h"
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"
 #include "framework/learn/products.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "framework/learn/lanes.h"
-#include "framework/learn/narrow_products.h"
 
 namespace emplace {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
-#include "framework/learn/narrow_products.h"
+#include "framework/learn/products.h"
 
 namespace emplace {
 namespace {

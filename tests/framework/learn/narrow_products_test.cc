@@ -1,10 +1,9 @@
-#include "framework/learn/narrow_products.h"
-
 #include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
 
+#include "framework/learn/products.h"
 #include "tests/framework/learn/plain_product.h"
 #include "tests/support/gradients.h"
 
