@@ -96,55 +96,21 @@ std::int64_t MostPlacements(GpuLaunch launch,
   return std::max<std::int64_t>(warps, 1) * kWarp;
 }
 
-}  // namespace
-
-GpuBlocks PlanGpuBlocks(const GpuLayout& layout, const GpuLimits& limits) {
-  GpuBlocks best{.threads = 128};
-  // Returns the threads of a block with which most warps run at once if each thread takes `words`.
-  const auto fits = [&](int words, std::int64_t least_warps) {
-    std::int64_t most_warps = least_warps - 1;
-    for (const int threads : {128, 64, 32}) {
-      const std::int64_t bytes = std::int64_t{4} * threads * words;
-      if (bytes > limits.shared_per_block) continue;
-      const std::int64_t blocks = limits.shared_per_sm / (bytes + kReservedPerBlock);
-      const std::int64_t warps = std::min(blocks * threads / kWarp, kMostWarps);
-      if (warps <= most_warps) continue;
-      most_warps = warps;
-      best.threads = threads;
-    }
-    return most_warps >= least_warps;
-  };
-  best.arrivals_in_shared = fits(layout.words + layout.arrivals, kWarpsForArrivals);
-  best.state_in_shared = best.arrivals_in_shared || fits(layout.words, kWarpsForState);
-  return best;
-}
-
-class GpuRunner::Batch {
- public:
-  virtual ~Batch() = default;
-  virtual size_t size() const = 0;
-  // Returns the bytes that are copied to the GPU for placements first .. first + count - 1. [B]
-  virtual std::int64_t Bytes(size_t first, size_t count) const = 0;
-  // Writes them to `host`; the launch will find them at `device`.
-  virtual void Write(size_t first,
-                     size_t count,
-                     std::byte* host,
-                     std::byte* device,
-                     GpuLaunch& launch) const = 0;
-};
-
-class GpuRunner::RowBatch final : public Batch {
+// The placements of a call: rows, or neighbours.
+class RowBatch {
  public:
   explicit RowBatch(const PlacementRows& rows) : rows_(rows) {}
-  size_t size() const override { return rows_.num_placements; }
-  std::int64_t Bytes(size_t, size_t count) const override {
+  size_t size() const { return rows_.num_placements; }
+  // Returns the bytes that are copied to the GPU for placements first .. first + count - 1. [B]
+  std::int64_t Bytes(size_t, size_t count) const {
     return static_cast<std::int64_t>(count * rows_.num_groups);
   }
+  // Writes them to `host`; the launch will find them at `device`.
   void Write(size_t first,
              size_t count,
              std::byte* host,
              std::byte* device,
-             GpuLaunch& launch) const override {
+             GpuLaunch& launch) const {
     std::memcpy(host, rows_.row(first), count * rows_.num_groups);
     launch.rows = reinterpret_cast<const std::uint8_t*>(device);
   }
@@ -154,11 +120,11 @@ class GpuRunner::RowBatch final : public Batch {
 };
 
 // The base is copied to the GPU once per launch, the neighbours as moves of a few bytes each.
-class GpuRunner::NeighborBatch final : public Batch {
+class NeighborBatch {
  public:
   explicit NeighborBatch(const Neighbors& neighbors) : neighbors_(neighbors) {}
-  size_t size() const override { return neighbors_.size(); }
-  std::int64_t Bytes(size_t first, size_t count) const override {
+  size_t size() const { return neighbors_.size(); }
+  std::int64_t Bytes(size_t first, size_t count) const {
     GpuLaunch unused;
     return Place(first, count, nullptr, unused);
   }
@@ -166,7 +132,7 @@ class GpuRunner::NeighborBatch final : public Batch {
              size_t count,
              std::byte* host,
              std::byte* device,
-             GpuLaunch& launch) const override {
+             GpuLaunch& launch) const {
     Place(first, count, host, launch);
     const auto& base = neighbors_.base.device;
     std::copy(base.begin(), base.end(), const_cast<std::uint8_t*>(launch.base));
@@ -190,6 +156,29 @@ class GpuRunner::NeighborBatch final : public Batch {
   const Neighbors& neighbors_;
 };
 
+}  // namespace
+
+GpuBlocks PlanGpuBlocks(const GpuLayout& layout, const GpuLimits& limits) {
+  GpuBlocks best{.threads = 128};
+  // Returns the threads of a block with which most warps run at once if each thread takes `words`.
+  const auto fits = [&](int words, std::int64_t least_warps) {
+    std::int64_t most_warps = least_warps - 1;
+    for (const int threads : {128, 64, 32}) {
+      const std::int64_t bytes = std::int64_t{4} * threads * words;
+      if (bytes > limits.shared_per_block) continue;
+      const std::int64_t blocks = limits.shared_per_sm / (bytes + kReservedPerBlock);
+      const std::int64_t warps = std::min(blocks * threads / kWarp, kMostWarps);
+      if (warps <= most_warps) continue;
+      most_warps = warps;
+      best.threads = threads;
+    }
+    return most_warps >= least_warps;
+  };
+  best.arrivals_in_shared = fits(layout.words + layout.arrivals, kWarpsForArrivals);
+  best.state_in_shared = best.arrivals_in_shared || fits(layout.words, kWarpsForState);
+  return best;
+}
+
 GpuRunner::GpuRunner(std::unique_ptr<GpuDevice> device, const GpuTables& tables)
     : device_(std::move(device)), limits_(device_->limits()) {
   const auto bytes = static_cast<std::int64_t>(tables.bytes().size());
@@ -201,14 +190,7 @@ GpuRunner::GpuRunner(std::unique_ptr<GpuDevice> device, const GpuTables& tables)
   program_ = tables.At(tables_.get());
 }
 
-void GpuRunner::Run(const PlacementRows& placements, const OutcomeColumns& outcomes) {
-  RunAll(RowBatch(placements), outcomes);
-}
-
-void GpuRunner::Run(const Neighbors& neighbors, const OutcomeColumns& outcomes) {
-  RunAll(NeighborBatch(neighbors), outcomes);
-}
-
+template <class Batch>
 void GpuRunner::RunAll(const Batch& batch, const OutcomeColumns& outcomes) {
   GpuLaunch plan{.program = program_, .layout = GpuLayout(program_, !outcomes.busy.empty())};
   const GpuBlocks blocks = PlanGpuBlocks(plan.layout, limits_);
@@ -246,6 +228,14 @@ void GpuRunner::RunAll(const Batch& batch, const OutcomeColumns& outcomes) {
     s = (s + 1) % GpuDevice::kStreams;
   }
   for (int i = 0; i < GpuDevice::kStreams; ++i) Finish(i, outcomes);
+}
+
+void GpuRunner::Run(const PlacementRows& placements, const OutcomeColumns& outcomes) {
+  RunAll(RowBatch(placements), outcomes);
+}
+
+void GpuRunner::Run(const Neighbors& neighbors, const OutcomeColumns& outcomes) {
+  RunAll(NeighborBatch(neighbors), outcomes);
 }
 
 std::byte* GpuRunner::Reserve(Stream::Memory& memory, std::int64_t bytes, bool on_host) {

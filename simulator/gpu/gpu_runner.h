@@ -41,10 +41,6 @@ class GpuRunner {
   void Run(const Neighbors& neighbors, const OutcomeColumns& outcomes);
 
  private:
-  // The placements of a call, in either form.
-  class Batch;
-  class RowBatch;
-  class NeighborBatch;
   // A launch that runs in a stream, and the stream's memory.
   struct Stream {
     struct Memory {
@@ -55,6 +51,7 @@ class GpuRunner {
     std::size_t first = 0, count = 0;  // of the placements; count 0: nothing runs
   };
 
+  template <class Batch>
   void RunAll(const Batch& batch, const OutcomeColumns& outcomes);
   std::byte* Reserve(Stream::Memory& memory, std::int64_t bytes, bool on_host);
   void Finish(int stream, const OutcomeColumns& outcomes);

@@ -30,6 +30,15 @@ class Layout {
 
 }  // namespace
 
+const LaneKernel* FindLaneKernel(int most_lanes) {
+  if (most_lanes >= 16 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return &kAvx512Kernel;
+  }
+  if (most_lanes >= 8 && __builtin_cpu_supports("avx2")) return &kAvx2Kernel;
+  return nullptr;
+}
+
 LaneBuffers::LaneBuffers(const LaneProgram& program, const LaneKernel& kernel)
     : program_(program), kernel_(kernel), in_lane_(kernel.lanes), classes_(program.classes.size()) {
   std::iota(classes_.begin(), classes_.end(), 0);

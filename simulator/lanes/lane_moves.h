@@ -64,8 +64,6 @@ class LaneMoves {
   std::vector<std::uint8_t> base_;    // [num_groups]; empty: none yet
   std::uint64_t base_in_use_ = 0;
   bool base_has_busy_ = false;
-  std::vector<std::int32_t>
-      input_readers_;                   // [inputs, num_devices] groups of the base that read it
   std::vector<int> moved_;              // groups that some lane has moved
   std::vector<std::uint8_t> is_moved_;  // [num_groups]
   std::vector<std::int32_t> classes_;

@@ -25,97 +25,79 @@ namespace {
 class PeriodEngine {
  public:
   // @param problem  outlives the engine
-  explicit PeriodEngine(const CompiledPeriod& problem);
+  explicit PeriodEngine(const CompiledPeriod& problem)
+      : p_(problem), base_(problem), moved_device_(problem.num_groups) {}
 
   // Evaluates one placement and sets every field of `outcome`; there are no op times.
   // @param device  [num_groups] all allowed, with every route that they need
-  void Run(const DeviceIndex* device, const OutcomeDetail& detail, Outcome& outcome);
+  void Run(const DeviceIndex* device, const OutcomeDetail& detail, Outcome& outcome) {
+    if (detail.channels) {
+      const Placement placement{{device, device + p_.num_groups}};
+      EvaluatePeriod(
+          p_.problem, ExpandPlacement(placement, p_.problem.grouping()), detail, outcome);
+      return;
+    }
+    base_.SumUp(device, totals_);
+    outcome.step_time = totals_.period();
+    outcome.feasible = true;
+    outcome.devices.resize(p_.num_devices);
+    for (int d = 0; d < p_.num_devices; ++d) {
+      outcome.devices[d] = {totals_.busy[d], totals_.bytes[d], Deficit(totals_, d)};
+      if (outcome.devices[d].deficit > 0) outcome.feasible = false;
+    }
+    outcome.channels.clear();
+    outcome.start.clear();
+    outcome.finish.clear();
+  }
+
   // Writes row `i` of the columns.
-  void RunRow(const DeviceIndex* device, std::size_t i, const OutcomeColumns& columns);
+  void RunRow(const DeviceIndex* device, std::size_t i, const OutcomeColumns& columns) {
+    base_.SumUp(device, totals_);
+    Write(totals_, i, columns);
+  }
+
   // Writes the rows `begin` .. `end - 1` of the columns for these neighbours.
-  // @param neighbors  all of them valid as in Run()
   void RunNeighbors(const Neighbors& neighbors,
                     std::size_t begin,
                     std::size_t end,
-                    const OutcomeColumns& columns);
+                    const OutcomeColumns& columns) {
+    if (begin == end) return;
+    base_.SetTo(neighbors.base.device);
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::span<const Move> moves = neighbors.of(i);
+      std::int64_t degree = 0;
+      for (const Move& move : moves) degree += p_.degree(move.group);
+      if (2 * degree >= p_.total_degree) {
+        neighbors.Apply(i, moved_device_);
+        RunRow(moved_device_.data(), i, columns);
+        continue;
+      }
+      Write(base_.Try(moves), i, columns);
+      base_.Undo();
+    }
+  }
 
  private:
-  void Write(const PeriodTotals& totals, std::size_t i, const OutcomeColumns& columns) const;
+  std::int64_t Deficit(const PeriodTotals& totals, int d) const {
+    return std::max<std::int64_t>(0, totals.bytes[d] - p_.memory[d]);
+  }
+  void Write(const PeriodTotals& totals, std::size_t i, const OutcomeColumns& columns) const {
+    const auto num_devices = static_cast<std::size_t>(p_.num_devices);
+    if (!columns.step_time.empty()) columns.step_time[i] = totals.period();
+    if (!columns.deficit.empty()) {
+      std::int64_t deficit = 0;
+      for (int d = 0; d < p_.num_devices; ++d) deficit += Deficit(totals, d);
+      columns.deficit[i] = deficit;
+    }
+    if (!columns.peak.empty()) std::ranges::copy(totals.bytes, &columns.peak[i * num_devices]);
+    if (!columns.busy.empty()) std::ranges::copy(totals.busy, &columns.busy[i * num_devices]);
+  }
 
   const CompiledPeriod& p_;
   PeriodState base_;
   PeriodTotals totals_;                    // of one evaluation
   std::vector<DeviceIndex> moved_device_;  // [num_groups]
 };
-
-PeriodEngine::PeriodEngine(const CompiledPeriod& problem)
-    : p_(problem), base_(problem), moved_device_(problem.num_groups) {
-}
-
-void PeriodEngine::Run(const DeviceIndex* device, const OutcomeDetail& detail, Outcome& outcome) {
-  if (detail.channels) {
-    const Placement placement{{device, device + p_.num_groups}};
-    EvaluatePeriod(p_.problem, ExpandPlacement(placement, p_.problem.grouping()), detail, outcome);
-    return;
-  }
-  base_.SumUp(device, totals_);
-  outcome.step_time = totals_.period();
-  outcome.feasible = true;
-  outcome.devices.resize(p_.num_devices);
-  for (int d = 0; d < p_.num_devices; ++d) {
-    const std::int64_t peak = totals_.bytes[d];
-    const std::int64_t deficit = std::max<std::int64_t>(0, peak - p_.memory[d]);
-    outcome.devices[d] = {totals_.busy[d], peak, deficit};
-    if (deficit > 0) outcome.feasible = false;
-  }
-  outcome.channels.clear();
-  outcome.start.clear();
-  outcome.finish.clear();
-}
-
-void PeriodEngine::Write(const PeriodTotals& totals,
-                         std::size_t i,
-                         const OutcomeColumns& columns) const {
-  const auto num_devices = static_cast<std::size_t>(p_.num_devices);
-  if (!columns.step_time.empty()) {
-    columns.step_time[i] = totals.period();
-  }
-  if (!columns.deficit.empty()) {
-    std::int64_t deficit = 0;
-    for (std::size_t d = 0; d < num_devices; ++d) {
-      deficit += std::max<std::int64_t>(0, totals.bytes[d] - p_.memory[d]);
-    }
-    columns.deficit[i] = deficit;
-  }
-  if (!columns.peak.empty()) std::ranges::copy(totals.bytes, &columns.peak[i * num_devices]);
-  if (!columns.busy.empty()) std::ranges::copy(totals.busy, &columns.busy[i * num_devices]);
-}
-
-void PeriodEngine::RunRow(const DeviceIndex* device, std::size_t i, const OutcomeColumns& columns) {
-  base_.SumUp(device, totals_);
-  Write(totals_, i, columns);
-}
-
-void PeriodEngine::RunNeighbors(const Neighbors& neighbors,
-                                std::size_t begin,
-                                std::size_t end,
-                                const OutcomeColumns& columns) {
-  if (begin == end) return;
-  base_.SetTo(neighbors.base.device);
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::span<const Move> moves = neighbors.of(i);
-    std::int64_t degree = 0;
-    for (const Move& move : moves) degree += p_.degree(move.group);
-    if (2 * degree >= p_.total_degree) {
-      std::ranges::copy(base_.device(), moved_device_.begin());
-      for (const Move& move : moves) moved_device_[move.group] = move.device;
-      RunRow(moved_device_.data(), i, columns);
-      continue;
-    }
-    Write(base_.Try(moves), i, columns);
-    base_.Undo();
-  }
-}
 
 // Least number of neighbours for which starting a thread pays: each takes some microseconds.
 constexpr std::size_t kNeighborsPerThread = 16;

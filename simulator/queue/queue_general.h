@@ -6,7 +6,7 @@
 
 #include "simulator/engine/engine.h"
 #include "simulator/queue/event_queue.h"
-#include "simulator/queue/queue_times.h"
+#include "simulator/queue/queue_memory.h"
 
 namespace emplace {
 

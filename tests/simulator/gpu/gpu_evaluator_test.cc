@@ -35,7 +35,7 @@ TEST_CASE("random problems equal the reference, in batches of any size") {
   Rng rng(21);
   Compared all;
   std::set<std::tuple<LaneMemory, bool, bool, bool>> kernels;
-  for (int round = 0; round < 500 * EMPLACE_TEST_SCALE; ++round) {
+  for (int round = 0; round < 1000 * EMPLACE_TEST_SCALE; ++round) {
     CAPTURE(round);
     const auto problem = RandomLaneProblem(rng, round);
     const SimulatorOptions options{.semantics = Semantics::kStream,
@@ -45,7 +45,7 @@ TEST_CASE("random problems equal the reference, in batches of any size") {
     const auto log = std::make_shared<LaunchLog>();
     const auto simulator =
         MakeGpuEvaluator(problem, options, MakeGpuOnHost(RandomLimits(rng, *problem), log));
-    all.outcomes += CheckEvaluator(*simulator, options, rng, round % 10 == 0 ? 300 : 20).outcomes;
+    all.outcomes += CheckEvaluator(*simulator, options, rng, round % 10 == 0 ? 100 : 6).outcomes;
     REQUIRE(!log->empty());
     const GpuLaunch& launch = log->front();
     kernels.insert({launch.program.memory,
