@@ -1,6 +1,5 @@
 #include "framework/base/memory.h"
 
-#include <cstdlib>
 #include <vector>
 
 #include <doctest/doctest.h>

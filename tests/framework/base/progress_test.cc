@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

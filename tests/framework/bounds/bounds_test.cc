@@ -13,10 +13,7 @@ using namespace emplace;
 using namespace emplace::testing;
 
 TEST_CASE("critical path: each op at its best device, transfers free") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(1000, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 1000);
   b.Op("a", {10, 20});
   b.Op("b", {30, 5}, {0});
   b.Op("c", {1, 1}, {1});
@@ -44,10 +41,7 @@ TEST_CASE("work on one kind: the sum over devices and slots, rounded up") {
 }
 
 TEST_CASE("work on two kinds: ops go where they are comparatively cheap, one is split") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {10, 40});
   b.Op("b", {10, 20});
   b.Op("c", {40, 10});
@@ -57,9 +51,7 @@ TEST_CASE("work on two kinds: ops go where they are comparatively cheap, one is 
 }
 
 TEST_CASE("work on three kinds: a linear programme with a known optimum") {
-  ProblemBuilder b;
-  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(3, 0);
   // Symmetric: each op is cheap (6) on its own device and dear (60) elsewhere; three of each.
   for (int i = 0; i < 9; ++i) {
     std::vector<Nanos> costs(3, 60);
@@ -70,10 +62,7 @@ TEST_CASE("work on three kinds: a linear programme with a known optimum") {
 }
 
 TEST_CASE("an op forbidden on a device counts where it may run") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {kMaxNanos, 7});
   b.Op("b", {kMaxNanos, 9});
   b.Op("c", {4, 4});
@@ -84,10 +73,7 @@ TEST_CASE("an op forbidden on a device counts where it may run") {
 }
 
 TEST_CASE("zero work") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   b.Op("a", {0, 0});
   CHECK(ComputeBounds(*b.Build()).best() == 0);
 }

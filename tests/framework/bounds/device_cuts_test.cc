@@ -1,6 +1,5 @@
 #include "framework/bounds/device_cuts.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

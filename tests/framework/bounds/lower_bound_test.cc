@@ -84,10 +84,7 @@ TEST_CASE("a proof goes on from an earlier one") {
 }
 
 TEST_CASE("a bound holds in every order: what an order by id loses remains as a gap") {
-  ProblemBuilder b;
-  b.Device("d0");
-  b.Device("d1");
-  b.AllToAll(1, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2);
   const int a = b.Op("a", {10, kMaxNanos});
   b.Op("side", {100, kMaxNanos}, {a});
   const int c = b.Op("c", {10, kMaxNanos}, {a});

@@ -1,7 +1,5 @@
 #include "framework/bounds/segment_search.h"
 
-#include <algorithm>
-#include <memory>
 #include <numeric>
 #include <vector>
 

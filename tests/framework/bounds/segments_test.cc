@@ -1,6 +1,5 @@
 #include "framework/bounds/segments.h"
 
-#include <span>
 #include <vector>
 
 #include "tests/simulator/simulate.h"

@@ -42,10 +42,7 @@ TEST_CASE("windows: work between heads and tails") {
 }
 
 TEST_CASE("windows: a target takes devices away and so proves more") {
-  ProblemBuilder b;
-  b.Device("fast");
-  b.Device("slow");
-  b.AllToAll(0, kGigabytePerSecond);
+  ProblemBuilder b = Gpus(2, 0);
   for (int i = 0; i < 3; ++i) b.Op("op" + std::to_string(i), {20, 50});
   const auto problem = b.Build();
   const DelayGraph graph(*problem);

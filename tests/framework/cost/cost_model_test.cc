@@ -120,12 +120,6 @@ TEST_CASE("roofline: overhead + the longer of compute and memory") {
   CHECK(convolution.rung_at(0, 0) == Rung::kDefault);
 }
 
-TEST_CASE("an unknown op class is flagged even when memory decides") {
-  const Costs costs = Compute(CostedOp("a", "Frobnicate", 0, 1'000'000));
-  CHECK(costs.at(0, 0) == 15'000);
-  CHECK(costs.rung_at(0, 0) == Rung::kDefault);
-}
-
 TEST_CASE("the peak is that of the largest floating tensor's type") {
   const auto tensor = [](const char* dtype, std::int64_t bytes) {
     Tensor t;
@@ -144,25 +138,6 @@ TEST_CASE("the peak is that of the largest floating tensor's type") {
   // No floating tensor, and a type without a peak: f32.
   CHECK(Compute(op, {tensor("i64", 1), tensor("", 1), tensor("bool", 1)}).at(0, 0) == 2'005'000);
   CHECK(Compute(op, {tensor("f16", 1), tensor("f16", 1), tensor("f16", 1)}).at(0, 0) == 2'005'000);
-}
-
-TEST_CASE("a measured cost beats the model, without overhead") {
-  Op op = CostedOp("a", "MatMul", 1e9, 0);
-  op.cost_ns = {{"other", 1.0}, {"fast", 1234.5}};
-  const Costs costs = Compute(op);
-  CHECK(costs.at(0, 0) == 1235);  // nearest, halves away from 0
-  CHECK(costs.at(0, 2) == 1235);
-  CHECK(costs.rung_at(0, 0) == Rung::kMeasured);
-  CHECK(costs.rung_at(0, 1) == Rung::kDefault);
-  CHECK(costs.uncertainty[0] > 0);
-}
-
-TEST_CASE("storage and views are free") {
-  for (const std::string kind : {"parameter", "constant", "Reshape", "aten.view"}) {
-    const Costs costs = Compute(CostedOp("a", kind, 0, 1'000'000));
-    CHECK(costs.at(0, 0) == 0);
-    CHECK(costs.rung_at(0, 0) == Rung::kFree);
-  }
 }
 
 TEST_CASE("device_kinds take class names and kind names") {
@@ -238,11 +213,6 @@ TEST_CASE("shares of a placement's time by rung") {
   }
 }
 
-TEST_CASE("rungs have names") {
-  CHECK(ToString(Rung::kMeasured) == "measured");
-  CHECK(ToString(Rung::kDefault) == "default");
-}
-
 // What the ladder's tests measured of kind "fast": products by every rung, and one view.
 CostTable MakeMeasuredTable() {
   const auto op = [](const char* signature, const char* kind) {
@@ -286,9 +256,9 @@ TEST_CASE("the first rung that knows an op decides") {
       {CostedOp("unknown", "Frobnicate", 0, 1'000'000), 15'000, Rung::kDefault, 0.70},
       {CostedOp("free", "Reshape", 0, 9), 0, Rung::kFree, 0},
       {CostedOp("timed view", "Reshape", 0, 8), 70, Rung::kMeasured, 0},
-      {CostedOp("own", "MatMul", 1e6, 8), 5, Rung::kMeasured, 0.05},
+      {CostedOp("own", "MatMul", 1e6, 8), 5, Rung::kMeasured, 0.05},  // 4.5, halves away from 0
   };
-  cases.back().op.cost_ns = {{"fast", 5.0}};
+  cases.back().op.cost_ns = {{"other", 1.0}, {"fast", 4.5}};
   std::vector<Op> ops;
   for (const LadderCase& c : cases) ops.push_back(c.op);
   const Graph graph("g", {}, ops);

@@ -442,14 +442,4 @@ TEST_CASE("a class is fitted over all its kinds, from the timings that are wante
         doctest::Approx(30).epsilon(0.01));
 }
 
-TEST_CASE("the same table gives the same fits, a large one too") {
-  Rng rng(15);
-  const RooflineFit truth{.overhead_ns = 3000, .flops_per_second = 1e12, .bytes_per_second = 1e11};
-  const std::vector<Sample> samples = Synthetic(rng, truth, 1000, 0.1);
-  const RooflineFit fit = Fit(samples);
-  CHECK(fit == Fit(samples));
-  CHECK(fit.samples == 1000);
-  CHECK(fit.error == doctest::Approx(0.067).epsilon(0.2));
-}
-
 }  // namespace

@@ -1,7 +1,6 @@
 #include "framework/graph/graph_doubts.h"
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 

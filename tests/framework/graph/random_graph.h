@@ -1,8 +1,7 @@
 #pragma once
 
-// Random graphs with everything a graph file may hold, and their comparison field by field.
+// Random graphs with everything a graph file may hold.
 
-#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -99,42 +98,6 @@ inline std::string Groups(const Graph& graph, const Grouping& grouping) {
 
 inline Grouping Identity(const Graph& graph) {
   return Grouping::Identity(graph.num_ops());
-}
-
-inline void CheckEqual(const Graph& a, const Graph& b) {
-  CHECK(a.name() == b.name());
-  CHECK(a.source() == b.source());
-  CHECK(a.extra() == b.extra());
-  REQUIRE(a.num_tensors() == b.num_tensors());
-  REQUIRE(a.num_ops() == b.num_ops());
-  for (int t = 0; t < a.num_tensors(); ++t) {
-    const Tensor &x = a.tensor(t), &y = b.tensor(t);
-    CHECK(x.name == y.name);
-    CHECK(x.shape == y.shape);
-    CHECK(x.dtype == y.dtype);
-    CHECK(x.bytes == y.bytes);
-    CHECK(x.role == y.role);
-    CHECK(x.alias_of == y.alias_of);
-    CHECK(x.producer == y.producer);
-    CHECK(x.extra == y.extra);
-  }
-  for (int v = 0; v < a.num_ops(); ++v) {
-    const Op &x = a.op(v), &y = b.op(v);
-    CHECK(x.name == y.name);
-    CHECK(x.kind == y.kind);
-    CHECK(x.inputs == y.inputs);
-    CHECK(x.outputs == y.outputs);
-    CHECK(x.control_inputs == y.control_inputs);
-    CHECK(x.flops == y.flops);
-    CHECK(x.bytes_accessed == y.bytes_accessed);
-    CHECK(x.workspace_bytes == y.workspace_bytes);
-    CHECK(x.phase == y.phase);
-    CHECK(x.colocate == y.colocate);
-    CHECK(x.device_kinds == y.device_kinds);
-    CHECK(x.cost_ns == y.cost_ns);
-    CHECK(x.attributes == y.attributes);
-    CHECK(x.extra == y.extra);
-  }
 }
 
 }  // namespace emplace::testing

@@ -1,7 +1,5 @@
 #include "framework/instances/planted.h"
 
-#include <string>
-
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

@@ -548,84 +548,60 @@ TEST_CASE("neighbours: each tensor once per pair of groups, in rows that mirror 
   }
 }
 
+// Devices "d0", "d1", ... without a route.
+ProblemBuilder Apart(int count, std::int64_t memory = kUnlimitedMemory) {
+  ProblemBuilder b;
+  for (int d = 0; d < count; ++d) b.Device("d" + std::to_string(d), memory);
+  return b;
+}
+
 TEST_CASE("problems that cannot be solved are refused with their reason") {
-  SUBCASE("a group without a common device") {
-    ProblemBuilder b;
-    b.Device("d0");
-    b.Device("d1");
-    b.AllToAll(0, kGigabytePerSecond);
-    b.Op("left", {1, kMaxNanos});
-    b.Op("right", {kMaxNanos, 1});
-    CHECK(MessageOf<InputError>([&] {
-            b.Build(Grouping(std::vector<int>{0, 0}));
-          }) ==
-          "problem: a group of 2 ops shares no allowed device: op \"right\" allows d1, the ops "
-          "before it "
-          "(first \"left\") leave only d0");
-  }
-  SUBCASE("an op without a device") {
-    ProblemBuilder b;
-    b.Device("d0");
-    b.Op("nowhere", {kMaxNanos});
-    CHECK(
-        MessageOf<InputError>([&] { b.Build(); }) ==
+  const auto refusal = [](const ProblemBuilder& b) {
+    return MessageOf<InputError>([&] { b.Build(); });
+  };
+  const Grouping one_group(std::vector<int>{0, 0});
+
+  ProblemBuilder disjoint = Gpus(2);
+  disjoint.Op("left", {1, kMaxNanos});
+  disjoint.Op("right", {kMaxNanos, 1});
+  CHECK(MessageOf<InputError>([&] { disjoint.Build(one_group); }) ==
+        "problem: a group of 2 ops shares no allowed device: op \"right\" allows gpu:1, the ops "
+        "before it (first \"left\") leave only gpu:0");
+
+  ProblemBuilder nowhere = Apart(1);
+  nowhere.Op("nowhere", {kMaxNanos});
+  CHECK(refusal(nowhere) ==
         "problem: op \"nowhere\" (test) is allowed on no device of cluster \"test_cluster\" (d0)");
+
+  ProblemBuilder unrouted = Apart(2);
+  unrouted.Op("a", {1});
+  unrouted.Op("b", {1}, {0});
+  CHECK(refusal(unrouted) ==
+        "cluster \"test_cluster\": no route from \"d0\" to \"d1\", which op \"a\" -> op \"b\" "
+        "may need; add one under routes or restrict the ops' device_kinds");
+  CHECK_NOTHROW(unrouted.Build(one_group));  // within a group nothing crosses
+  ProblemBuilder bound = Apart(2);
+  bound.Op("a", {1, kMaxNanos});
+  bound.Op("b", {1, kMaxNanos}, {0});
+  CHECK_NOTHROW(bound.Build());
+
+  ProblemBuilder large = Apart(1, 99);
+  large.Op("w", {0}, {}, 100);
+  large.output(0).role = TensorRole::kParameter;
+  CHECK(refusal(large) ==
+        "problem: parameter \"w:0\" of op \"w\" (100 B) fits nowhere: the largest device it is "
+        "allowed on (d0) has 99 B");
+  ProblemBuilder sum = Apart(1, 150);
+  for (const char* name : {"w", "v"}) {
+    sum.output(sum.Op(name, {0}, {}, 100)).role = TensorRole::kParameter;
   }
-  SUBCASE("a missing route that some placement needs") {
-    ProblemBuilder b;
-    b.Device("d0");
-    b.Device("d1");
-    b.Op("a", {1});
-    b.Op("b", {1}, {0});
-    CHECK(MessageOf<InputError>([&] { b.Build(); }) ==
-          "cluster \"test_cluster\": no route from \"d0\" to \"d1\", which op \"a\" -> op \"b\" "
-          "may need; "
-          "add one under routes or restrict the ops' device_kinds");
-  }
-  SUBCASE("no route is needed within a group") {
-    ProblemBuilder b;
-    b.Device("d0");
-    b.Device("d1");
-    b.Op("a", {1});
-    b.Op("b", {1}, {0});
-    CHECK_NOTHROW(b.Build(Grouping(std::vector<int>{0, 0})));
-  }
-  SUBCASE("no route is needed where nothing can cross") {
-    ProblemBuilder b;
-    b.Device("d0");
-    b.Device("d1");
-    b.Op("a", {1, kMaxNanos});
-    b.Op("b", {1, kMaxNanos}, {0});
-    CHECK_NOTHROW(b.Build());
-  }
-  SUBCASE("a parameter larger than every device") {
-    ProblemBuilder b;
-    b.Device("d0", 99);
-    b.Op("w", {0}, {}, 100);
-    b.output(0).role = TensorRole::kParameter;
-    CHECK(MessageOf<InputError>([&] { b.Build(); }) ==
-          "problem: parameter \"w:0\" of op \"w\" (100 B) fits nowhere: the largest device it is "
-          "allowed "
-          "on (d0) has 99 B");
-  }
-  SUBCASE("parameters larger than all devices together") {
-    ProblemBuilder b;
-    b.Device("d0", 150);
-    b.Op("w", {0}, {}, 100);
-    b.Op("v", {0}, {}, 100);
-    b.output(0).role = b.output(1).role = TensorRole::kParameter;
-    CHECK(
-        MessageOf<InputError>([&] { b.Build(); }) ==
+  CHECK(refusal(sum) ==
         "problem: the parameters, buffers and optimiser state of graph \"test_graph\" (200 B) fit "
         "nowhere: all devices of cluster \"test_cluster\" together have 150 B");
-  }
-  SUBCASE("costs that overflow") {
-    ProblemBuilder b;
-    b.Device("d0");
-    b.Op("a", {kMaxNanos - 1});
-    b.Op("b", {kMaxNanos - 1});
-    CHECK(MessageOf<InputError>([&] { b.Build(); }).find("64-bit integers") != std::string::npos);
-  }
+
+  ProblemBuilder slow = Apart(1);
+  for (const char* name : {"a", "b"}) slow.Op(name, {kMaxNanos - 1});
+  CHECK(refusal(slow).find("64-bit integers") != std::string::npos);
 }
 
 TEST_CASE("the registry is sorted and answers an unknown name with the choices") {
