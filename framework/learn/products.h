@@ -6,8 +6,8 @@
 //
 // Narrow products are those of many rows with a small matrix of weights, such as [1024, 8] x [8, 8]
 // in a graph network. Eigen first copies both factors into blocks, which takes longer than the
-// product itself if there are few columns. These functions keep the weights in the nearest cache and
-// pass over the rows once. The order of sums does not depend on the number of rows.
+// product itself if there are few columns. These functions keep the weights in the nearest cache
+// and pass over the rows once. The order of sums does not depend on the number of rows.
 
 #include "framework/learn/matrix.h"
 
