@@ -176,15 +176,14 @@ inline void CheckDefaults(const nlohmann::json& document,
   }
 }
 
-/// The texts of a list that a source keeps to itself: `kOpKeys = {"id", ...};`
+/// The keys in a list or table that a source keeps to itself: `kFileKeys = {"format", ...};`
 inline Names ListInSource(const std::string& path, const std::string& name) {
   const std::string source = ReadPage(path);
-  const std::regex pattern(name + R"(\s*=\s*\{([^}]*)\})");
-  std::smatch match;
-  REQUIRE_MESSAGE(std::regex_search(source, match, pattern), name);
-  const std::string list = match[1];
+  const size_t begin = source.find(name + " =");
+  REQUIRE_MESSAGE(begin != std::string::npos, name);
+  const std::string list = source.substr(begin, source.find("};", begin) - begin);
   Names names;
-  static const std::regex text("\"([^\"]*)\"");
+  static const std::regex text("\"([a-z_]+)\"");
   for (std::sregex_iterator at(list.begin(), list.end(), text), end; at != end; ++at) {
     names.insert((*at)[1]);
   }
