@@ -181,10 +181,7 @@ std::optional<GraphPolicyAgent::Batch> GraphPolicyAgent::Advance(Tape& tape, Eva
   }
   Look(evaluator);
   Batch batch{current().placement, Logits(tape), {}};
-  Matrix allowed(problem().num_groups(), problem().num_devices());
-  for (int g = 0; g < problem().num_groups(); ++g) {
-    for (int d = 0; d < problem().num_devices(); ++d) allowed(g, d) = problem().allowed(g, d);
-  }
+  const Matrix allowed = AllowedPairs(problem());
   Tape values(/*differentiable=*/false);
   const Matrix probability = values.value(
       Exp(values, LogSoftmax(values, values.ConstantView(tape.value(batch.logits)), &allowed)));

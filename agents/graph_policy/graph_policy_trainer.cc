@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "agents/multilevel/multilevel.h"
 #include "agents/shared/improvement/counted_evaluator.h"
+#include "agents/shared/moves.h"
 #include "framework/base/parallel.h"
 #include "framework/cluster/symmetry.h"
 #include "framework/cost/costs.h"
@@ -21,15 +21,6 @@ std::shared_ptr<PairNetwork> FirstNetwork(const GraphPolicyConfig& config, Rng& 
     return std::make_shared<PairNetwork>(config.width, config.rounds, rng);
   }
   return PairNetwork::Read(config.policy);
-}
-
-// Returns a matrix [num_groups, num_devices] with 1 where a group may run.
-Matrix Allowed(const Problem& problem) {
-  Matrix allowed(problem.num_groups(), problem.num_devices());
-  for (int g = 0; g < problem.num_groups(); ++g) {
-    for (int d = 0; d < problem.num_devices(); ++d) allowed(g, d) = problem.allowed(g, d);
-  }
-  return allowed;
 }
 
 // Returns the settings of a student's search.
@@ -147,7 +138,7 @@ Var GraphPolicyTrainer::Imitation(Tape& tape,
                                   Var logits,
                                   const Placement& target) const {
   const Problem& of = *problems_[problem];
-  const Matrix allowed = Allowed(of);
+  const Matrix allowed = AllowedPairs(of);
   Matrix weight = Matrix::Zero(of.num_groups(), 1);
   std::vector<int> device(of.num_groups());
   for (int g = 0; g < of.num_groups(); ++g) {
@@ -190,7 +181,7 @@ GraphPolicyTrainer::Told GraphPolicyTrainer::Differentiate(int problem,
     loss = Add(tape, loss, scaled(*batch->loss, reinforcement));
   }
   if (reinforcement > 0 && config_.training.entropy > 0) {
-    const Matrix allowed = Allowed(*problems_[problem]);
+    const Matrix allowed = AllowedPairs(*problems_[problem]);
     const Var entropy = Entropy(tape, LogSoftmax(tape, batch->logits, &allowed));
     loss = Subtract(tape, loss, scaled(MeanAll(tape, entropy), config_.training.entropy));
   }
@@ -224,9 +215,7 @@ void GraphPolicyTrainer::Step(std::span<Evaluator* const> evaluators) {
       Normalize(evaluators);
     }
   }
-  std::vector<int> order(num_problems);
-  std::iota(order.begin(), order.end(), 0);
-  for (int i = num_problems - 1; i > 0; --i) std::swap(order[i], order[UniformInt(rng_, i + 1)]);
+  const std::vector<int> order = RandomOrder(num_problems, rng_);
   for (const int i : order) {
     if (students_[i].evaluations < config_.training.search_evaluations) continue;
     Begin(i, UniformInt(rng_, static_cast<int>(config_.start.size())));

@@ -211,4 +211,12 @@ void PairFeatures::Set(const Placement& placement, const Outcome& outcome) {
   for (float& share : work_) share = static_cast<float>(share / std::max(1e-12, sum));
 }
 
+Matrix AllowedPairs(const Problem& problem) {
+  Matrix allowed(problem.num_groups(), problem.num_devices());
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    for (int d = 0; d < problem.num_devices(); ++d) allowed(g, d) = problem.allowed(g, d);
+  }
+  return allowed;
+}
+
 }  // namespace emplace

@@ -16,6 +16,9 @@
 
 namespace emplace {
 
+/// Returns a matrix [num_groups, num_devices] with 1 where a group may run.
+Matrix AllowedPairs(const Problem& problem);
+
 class PairFeatures {
  public:
   static constexpr int kCount = 32;

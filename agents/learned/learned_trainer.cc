@@ -6,8 +6,9 @@
 
 #include "agents/learned/move_features.h"
 #include "agents/multilevel/levels.h"
-#include "agents/shared/coarsening.h"
+#include "agents/shared/devices.h"
 #include "agents/shared/improvement/counted_evaluator.h"
+#include "agents/shared/moves.h"
 #include "framework/base/parallel.h"
 
 namespace emplace {
@@ -139,9 +140,7 @@ void LearnedTrainer::Step(std::span<Evaluator* const> evaluators) {
       row.gaining_top += (gains_(best, 0) > 0) / static_cast<double>(count);
     }
   }
-  for (std::ptrdiff_t i = rows - 1; i > 0; --i) {
-    std::swap(order[i], order[UniformInt(rng_, static_cast<int>(i + 1))]);
-  }
+  Shuffle(order, rng_);
   for (std::ptrdiff_t first = 0; first < rows; first += config_.training.batch) {
     const auto count = std::min<std::ptrdiff_t>(config_.training.batch, rows - first);
     Tape tape;

@@ -4,7 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "agents/shared/coarsening.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/moves.h"
 #include "framework/search/compiled_period.h"
 
 namespace emplace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "agents/multilevel/levels.h"
-#include "agents/shared/coarsening.h"
+#include "agents/shared/devices.h"
 #include "agents/shared/improvement/counted_evaluator.h"
 
 namespace emplace {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "agents/ideals/chain_split.h"
-#include "agents/shared/coarsening.h"
 #include "agents/shared/devices.h"
 #include "framework/search/state.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "agents/shared/devices.h"
+#include "agents/shared/moves.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
@@ -36,9 +37,7 @@ std::vector<int> VisitOrder(const Problem& problem, bool random, Rng& rng) {
   for (int group : problem.group_order()) {
     if (std::popcount(problem.allowed_devices(group)) > 1) order.push_back(group);
   }
-  for (int i = static_cast<int>(order.size()) - 1; random && i > 0; --i) {
-    std::swap(order[i], order[UniformInt(rng, i + 1)]);
-  }
+  if (random) Shuffle(order, rng);
   return order;
 }
 

@@ -82,6 +82,14 @@ double MeanCost(const Problem& problem, int group, std::uint64_t mask) {
   return sum / std::popcount(mask);
 }
 
+std::vector<double> MeanCosts(const Problem& problem) {
+  std::vector<double> costs;
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    costs.push_back(MeanCost(problem, g, ~std::uint64_t{0}));
+  }
+  return costs;
+}
+
 std::vector<double> DeviceSpeeds(const Problem& problem, const std::vector<int>& devices) {
   const std::uint64_t mask = MaskOf(devices);
   std::vector<double> speeds;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Devices: selection by a setting, relative speeds, and candidate devices of a group.
+// Devices: selection by a setting, relative speeds, and candidate devices and costs of groups.
 
 #include <cstdint>
 #include <string>
@@ -36,6 +36,9 @@ std::uint64_t Candidates(const Problem& problem, int group, std::uint64_t prefer
 /// Returns the mean cost of a group over the devices of `mask` on which it is allowed. [ns]
 /// @pre the group is allowed on at least one of them
 double MeanCost(const Problem& problem, int group, std::uint64_t mask);
+
+/// Returns the mean cost of each group over its allowed devices. @return [num_groups] [ns]
+std::vector<double> MeanCosts(const Problem& problem);
 
 /// Returns the relative speed of each device, in the order of `devices`, with mean 1: the total
 /// mean cost of the groups allowed on the device, divided by their cost on it, times its slots. All

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "agents/shared/devices.h"
 #include "framework/config/setting_error.h"
@@ -119,6 +121,19 @@ void MoveProposer::Perturb(Rng& rng, double share, const Placement& base, MoveLi
     lists.Add(group, DrawOther(rng, group, base.device[group]));
   }
   lists.End();
+}
+
+void Shuffle(std::vector<int>& order, Rng& rng) {
+  for (auto i = std::ssize(order); i > 1; --i) {
+    std::swap(order[i - 1], order[UniformInt(rng, static_cast<int>(i))]);
+  }
+}
+
+std::vector<int> RandomOrder(int n, Rng& rng) {
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  Shuffle(order, rng);
+  return order;
 }
 
 }  // namespace emplace

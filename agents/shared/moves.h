@@ -63,6 +63,11 @@ class MoveLists {
   std::vector<Move> moves_;
 };
 
+/// Brings the entries into a uniformly random order.
+void Shuffle(std::vector<int>& order, Rng& rng);
+/// Returns a uniformly random permutation of 0 .. n - 1.
+std::vector<int> RandomOrder(int n, Rng& rng);
+
 /// Returns a hash of a move. The sum of the hashes of a set of moves is a hash of the set,
 /// independent of their order.
 std::uint64_t HashOf(const Move& move);

@@ -9,7 +9,8 @@
 #include <numeric>
 #include <utility>
 
-#include "agents/shared/coarsening.h"
+#include "agents/shared/devices.h"
+#include "agents/shared/moves.h"
 
 namespace emplace {
 namespace {

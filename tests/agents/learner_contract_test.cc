@@ -239,6 +239,17 @@ TEST_CASE("every agent that learns has settings for this contract, and no other 
   CHECK(learners == listed);
 }
 
+TEST_CASE("settings that are written and read again make the same learner") {
+  const auto problem = SmallProblem();
+  ForLearnerVariants([&](const AgentEntry& entry, const ConfigNode& settings) {
+    const std::string all = entry.resolve_settings(settings);
+    const ConfigNode read = ConfigNode::FromString(all, "resolved");
+    CHECK(entry.resolve_settings(read) == all);
+    const auto given = entry.make({problem, 1}, settings), again = entry.make({problem, 1}, read);
+    CHECK(RunAgent(*given, problem, 50).placements == RunAgent(*again, problem, 50).placements);
+  });
+}
+
 // Two of three toys have few optima; one seed in twenty may need more evaluations.
 TEST_CASE("learners find the optimum of every toy problem" * doctest::skip(kUnderSanitizers)) {
   ForEveryLearner([](const AgentEntry& entry, const LearnerSettings& settings) {

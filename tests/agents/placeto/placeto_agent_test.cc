@@ -45,27 +45,6 @@ TEST_CASE("greedy_every: episodes of the most probable choices in between") {
   CHECK(Column(*agent.updates(), "greedy") == std::vector<double>{0, 0, 1, 0, 0, 1, 0, 1});
 }
 
-TEST_CASE("a policy is saved, loaded, and applied to a graph it never saw") {
-  const TempDir folder;
-  PlacetoConfig config = SmallPlaceto();
-  const ProblemList problems = {SmallProblem(2, 10), SmallProblem(2, 24)};
-  WriteFileAtomically(folder / "policy", TrainedPolicy(problems, config, 5));
-
-  // The same choices as those of the policy that was written.
-  config.policy = (folder / "policy").string();
-  PlacetoTrainer again({problems, 9}, config);
-  CHECK(PolicyOf(again) == TrainedPolicy(problems, SmallPlaceto(), 5));
-  CHECK(PolicyOf(again) != TrainedPolicy(problems, SmallPlaceto(), 4));
-
-  const auto unseen = SmallProblem(2, 37);
-  config.updates = 0;
-  config.start = {"single_gpu"};  // the same for every seed, so that only the policy counts
-  PlacetoAgent a({unseen, 1}, config), b({unseen, 2}, config);
-  const SearchTrace trace = RunAgent(a, unseen, 1000);
-  CHECK(trace.finished);
-  CHECK(trace.placements == RunAgent(b, unseen, 1000).placements);
-}
-
 TEST_CASE("a restart goes back to the policy of the file") {
   const TempDir folder;
   const auto problem = SmallProblem();

@@ -121,16 +121,6 @@ TEST_CASE("with updates it ends after one greedy placement more") {
   CHECK_FALSE(RunAgent(agent, problem, 50).finished);
 }
 
-TEST_CASE("zero-shot is the same for every seed, on graphs smaller, larger and of other ops") {
-  Trained trained;
-  trained.config.updates = 0;
-  for (const std::string letters : {"a", "ba", "abcabcabcabc"}) {
-    const auto problem = Sorting(letters);
-    Seq2SeqAgent a({problem, 1}, trained.config), b({problem, 2}, trained.config);
-    CHECK(RunAgent(a, problem, 5).placements == RunAgent(b, problem, 5).placements);
-  }
-}
-
 TEST_CASE("files that do not fit are refused with what was expected and what was found") {
   Trained trained;
   const auto refusal = [&](const auto& change) {

@@ -1,7 +1,7 @@
 // The small parts that agents share.
 
 #include <algorithm>
-#include <bit>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -131,6 +131,25 @@ TEST_CASE("repair: to the allowed device that shares the most bytes, then the le
   // 20 B with gpu:2, then gpu:1 (5 ns) is less loaded than gpu:2 (10 ns).
   CHECK(RepairPartition(*problem, graph, {0, 1, 2}, {1, 2, 0, 0}).device ==
         std::vector<DeviceIndex>{1, 2, 2, 1});
+}
+
+TEST_CASE("mean costs are over the devices that a group may have") {
+  ProblemBuilder b = Gpus(3);
+  b.Op("a", {1, 2, 6});
+  b.Op("b", {4});
+  CHECK(MeanCosts(*b.Build()) == std::vector<double>{3, 4});
+}
+
+TEST_CASE("random orders have every number once, and all of them come up") {
+  Rng rng(3);
+  std::set<std::vector<int>> seen;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<int> order = RandomOrder(4, rng);
+    seen.insert(order);
+    std::ranges::sort(order);
+    CHECK(order == std::vector<int>{0, 1, 2, 3});
+  }
+  CHECK(seen.size() == 24);  // each is missed with a probability of (23 / 24)^200 = 2e-4
 }
 
 }  // namespace
