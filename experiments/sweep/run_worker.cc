@@ -6,7 +6,6 @@
 
 #include "experiments/console/stop_request.h"
 #include "framework/base/error.h"
-#include "framework/results/results_file.h"
 
 namespace emplace {
 RunWorker::RunWorker(const Sweep& sweep, RunBoard& board, const WorkerSettings& settings)
