@@ -9,11 +9,11 @@
 namespace emplace {
 namespace {
 
-using Words = std::vector<std::string>;
+using Names = std::vector<std::string>;
 
 // The choices in a program with the commands `draw FILE --of GRAPH --size N --json` and `graph
 // info|check FILE`.
-Words ChoicesOf(const Words& words) {
+Names ChoicesOf(const Names& words) {
   std::string file, graph;
   int size = 0;
   bool json = false;
@@ -28,34 +28,34 @@ Words ChoicesOf(const Words& words) {
   graphs.AddCommand("info", "Describes it").Add("file", graph, "one of `emplace list graphs`");
   graphs.AddCommand("check", "Checks it");
   return Complete(program.Help(), words, [](const std::string& what) {
-    return what == "graphs" ? Words{"nmt", "rnnlm"} : Words{};
+    return what == "graphs" ? Names{"nmt", "rnnlm"} : Names{};
   });
 }
 
 TEST_CASE("completion: commands, at every level and after help") {
-  CHECK(ChoicesOf({""}) == Words{"help", "draw", "graph"});
-  CHECK(ChoicesOf({"d"}) == Words{"draw"});
-  CHECK(ChoicesOf({"graph", ""}) == Words{"info", "check"});
-  CHECK(ChoicesOf({"help", "graph", "c"}) == Words{"check"});
-  CHECK(ChoicesOf({"cut", ""}) == Words{});
-  CHECK(ChoicesOf({}) == Words{});
+  CHECK(ChoicesOf({""}) == Names{"help", "draw", "graph"});
+  CHECK(ChoicesOf({"d"}) == Names{"draw"});
+  CHECK(ChoicesOf({"graph", ""}) == Names{"info", "check"});
+  CHECK(ChoicesOf({"help", "graph", "c"}) == Names{"check"});
+  CHECK(ChoicesOf({"cut", ""}) == Names{});
+  CHECK(ChoicesOf({}) == Names{});
 }
 
 TEST_CASE("completion: options") {
-  CHECK(ChoicesOf({"draw", "--"}) == Words{"--help", "--of", "--size", "--json"});
-  CHECK(ChoicesOf({"draw", "--size", "3", "--s"}) == Words{"--size"});
-  CHECK(ChoicesOf({"--v"}) == Words{"--version"});
+  CHECK(ChoicesOf({"draw", "--"}) == Names{"--help", "--of", "--size", "--json"});
+  CHECK(ChoicesOf({"draw", "--size", "3", "--s"}) == Names{"--size"});
+  CHECK(ChoicesOf({"--v"}) == Names{"--version"});
 }
 
 TEST_CASE("completion: names of a menu, as values and as positional arguments") {
-  CHECK(ChoicesOf({"draw", "--of", ""}) == Words{"nmt", "rnnlm"});
-  CHECK(ChoicesOf({"draw", "--json", "-g", "r"}) == Words{"rnnlm"});
-  CHECK(ChoicesOf({"graph", "info", "n"}) == Words{"nmt"});
+  CHECK(ChoicesOf({"draw", "--of", ""}) == Names{"nmt", "rnnlm"});
+  CHECK(ChoicesOf({"draw", "--json", "-g", "r"}) == Names{"rnnlm"});
+  CHECK(ChoicesOf({"graph", "info", "n"}) == Names{"nmt"});
   // No choices leave the word to the shell, which completes files.
-  CHECK(ChoicesOf({"draw", ""}) == Words{});
-  CHECK(ChoicesOf({"draw", "--size", ""}) == Words{});
-  CHECK(ChoicesOf({"draw", "--of=nmt", ""}) == Words{});
-  CHECK(ChoicesOf({"graph", "info", "nmt", ""}) == Words{});
+  CHECK(ChoicesOf({"draw", ""}) == Names{});
+  CHECK(ChoicesOf({"draw", "--size", ""}) == Names{});
+  CHECK(ChoicesOf({"draw", "--of=nmt", ""}) == Names{});
+  CHECK(ChoicesOf({"graph", "info", "nmt", ""}) == Names{});
 }
 
 TEST_CASE("completion: scripts of other shells, and shells that are not known") {
