@@ -123,4 +123,11 @@ TEST_CASE("a graph that is too large for the linear programme is refused") {
         "m_etf");
 }
 
+TEST_CASE("an interrupt ends the linear programme") {
+  Rng rng(3);
+  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
+  const Interrupt at_once([] { return true; });
+  CHECK_THROWS_AS(FavoriteChildren(*problem, 0b110, at_once), Interrupted);
+}
+
 }  // namespace

@@ -154,7 +154,7 @@ TEST_CASE("an interrupt ends a construction") {
   Rng rng(3);
   const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
   const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
-  for (const char* name : {"cpop", "etf", "heft", "m_etf", "m_sct", "peft"}) {
+  for (const char* name : {"cpop", "etf", "heft", "m_etf", "peft"}) {
     CAPTURE(name);
     static int asked = 0;
     asked = 0;

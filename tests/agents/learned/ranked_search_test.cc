@@ -37,6 +37,21 @@ struct DefaultRanked : RankedSearch {
                      config.ranking == "none" ? nullptr : MoveScorer::Read(config.policy)) {}
 };
 
+TEST_CASE("saved and restored at any step it resumes bit for bit") {
+  const auto problem = SmallProblem();
+  const auto simulator = MakeSimulator(problem, {});
+  for (const char* ranking : {"network", "none"}) {
+    DefaultRanked agent({problem, 3}, FewEvaluations(ranking));
+    for (int step = 0; step < 60; ++step) {
+      DefaultRanked restored({problem, 1234}, FewEvaluations(ranking));
+      LoadFrom(restored, Saved(agent));
+      agent.Step(*simulator);
+      restored.Step(*simulator);
+      CHECK(Saved(restored) == Saved(agent));
+    }
+  }
+}
+
 // A network that knows one feature, by how much work the aim has: mean load of the aims of the
 // moves that are tried, relative to the step.
 double MeanLoadOfAims(float weight, double explore = 0) {

@@ -89,6 +89,31 @@ TEST_CASE("portfolio: what one search finds the others go on from") {
   }
 }
 
+TEST_CASE("portfolio: saved and loaded, it makes the evaluations that it would have made") {
+  Rng rng(9);
+  for (const Objective objective : {Objective::kStepTime, Objective::kPeriod}) {
+    const auto problem = WithObjective(*MixedProblem(rng, 40, 3, 4000), objective);
+    const auto simulator = MakeSimulator(problem, {});
+    const PortfolioConfig config{.turn = 10, .abreast = 4};
+    for (const int step : {0, 1, 2, 5}) {
+      CAPTURE(step);
+      MeteredEvaluator before(*simulator, {}), one(*simulator, {}), other(*simulator, {});
+      PortfolioAgent agent({.problem = problem, .seed = 3}, config);
+      for (int i = 0; i < step; ++i) agent.Step(before);
+      PortfolioAgent loaded({.problem = problem, .seed = 4}, config);
+      LoadFrom(loaded, Saved(agent));
+      for (int i = 0; i < 3; ++i) {
+        CHECK(Saved(loaded) == Saved(agent));
+        agent.Step(one);
+        loaded.Step(other);
+      }
+      CHECK(TimesOf(other) == TimesOf(one));
+      CHECK(Saved(loaded) == Saved(agent));
+      CHECK(loaded.best().placement == agent.best().placement);
+    }
+  }
+}
+
 TEST_CASE("portfolio: the turns without a better placement and the search to begin are saved") {
   Rng rng(11);
   const auto problem = MixedProblem(rng, 16, 2, 4000);
