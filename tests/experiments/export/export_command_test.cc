@@ -204,7 +204,7 @@ TEST_CASE("what an export refuses") {
   WriteText(files.folder / "labelled.json", labelled);
   CheckRefused(files.ExportPlacement("labelled.json", "json"),
                2,
-               {"p.json", "\"a\" and \"c\"", "\"w\"", "share a device"});
+               {"p.json", "\"a\" (on gpu:0) and \"c\" (on gpu:1)", "\"w\"", "share a device"});
 }
 
 TEST_CASE("an issue order goes along with the placement and its simulated time") {
