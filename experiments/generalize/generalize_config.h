@@ -82,7 +82,7 @@ struct GeneralizePlan {
 /// Reads a config.
 /// @param settings  values of --set, see ApplySettings()
 /// @param registry  must outlive the plan
-/// @throws InputError naming file:line:column, key, value, what was expected and the choices
+/// @throws InputError naming file:line:column, key, value, the expected value and the choices
 GeneralizePlan ReadGeneralizePlan(const std::filesystem::path& path,
                                   const std::vector<std::string>& settings,
                                   const AgentRegistry& registry);

@@ -78,7 +78,7 @@ struct RunPlan {
 /// Reads a config file.
 /// @param settings  values of --set, see ApplySettings()
 /// @param registry  must outlive the plan
-/// @throws InputError naming file:line:column, key, value, what was expected and the choices
+/// @throws InputError naming file:line:column, key, value, the expected value and the choices
 RunPlan ReadRunPlan(const std::filesystem::path& path,
                     const std::vector<std::string>& settings,
                     const AgentRegistry& registry);

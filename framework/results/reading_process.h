@@ -21,7 +21,7 @@ struct ReadingLimits {
 };
 
 /// Returns 4 GiB and 60 s, times $EMPLACE_RESULTS_LIMIT.
-/// @throws InputError if the variable is no number above 0
+/// @throws InputError if the variable is not a number above 0
 ReadingLimits LimitsOfResults();
 
 class ReadingProcess {

@@ -16,7 +16,7 @@ namespace emplace {
 
 /// A results file as it was when it was opened. All of it is in memory, so the file may be replaced
 /// meanwhile. A process of its own reads it (reading_process.h) and ends with this object, so that
-/// no file, whoever made it, harms this process.
+/// a malicious file cannot harm this process.
 ///
 /// Each function throws InputError, naming file and place, if the requested value is missing or of
 /// another type: then another program wrote the file; DamagedError if HDF5 cannot read it; RunError

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a results file holds, and its bytes between the process that reads the file and the one that
-// asks. The asking process trusts no byte: FromWire() checks every size, tag and count. Internal to
-// framework/results.
+// The content of a results file, and its bytes between the process that reads the file and the one
+// that asks. The asking process trusts no byte: FromWire() checks every size, tag and count.
+// Internal to framework/results.
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,7 @@ using StoredValues = std::variant<std::vector<std::int64_t>,
                                   IntMatrix,
                                   std::vector<TableColumn>>;
 
-/// Datasets in the order of StoredValues; kOther is what ResultsFile does not write.
+/// Datasets in the order of StoredValues; kOther stands for kinds that ResultsFile does not write.
 enum class StoredKind : std::uint8_t {
   kInts,
   kDoubles,
@@ -158,7 +158,7 @@ std::string ToWire(T value) {
   return wire.Take();
 }
 
-/// Returns nothing if the bytes are no T.
+/// Returns nothing if the bytes do not form a T.
 template <class T>
 std::optional<T> FromWire(std::string_view bytes) {
   Wire wire(bytes);

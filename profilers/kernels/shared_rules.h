@@ -1,8 +1,8 @@
 #pragma once
 
-// What the op tables of PyTorch and TensorFlow share: rules of ops with the same arguments in the
-// same order, the windows of convolutions and poolings, which are alike once layout and padding are
-// resolved, and tables of rows. Private to profilers/kernels.
+// Shared parts of the op tables of PyTorch and TensorFlow: rules of ops with the same arguments in
+// the same order, the windows of convolutions and poolings, which are alike once layout and padding
+// are resolved, and tables of rows. Private to profilers/kernels.
 
 #include <vector>
 

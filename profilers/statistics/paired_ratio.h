@@ -5,9 +5,9 @@
 // A temporary slowdown of the machine affects all steps of a round alike, so the ratio of two step
 // times of one round varies less than either of them. The interval of the median ratio lies between
 // two order statistics chosen by the binomial distribution (as in the sign test and in sampling.h).
-// It assumes that rounds are independent, but nothing about the distribution of the ratios. There
-// is no correction for multiple comparisons: among many pairs of equal placements, one in twenty is
-// called different.
+// It assumes that rounds are independent, but nothing about the distribution of the ratios. The
+// interval is not corrected for multiple comparisons: among many pairs of equal placements, one in
+// twenty is called different.
 
 #include <cstdint>
 #include <limits>
