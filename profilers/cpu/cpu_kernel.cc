@@ -57,16 +57,13 @@ constexpr std::pair<KernelKind, cpu::Factory*> kFactories[] = {
     {KernelKind::kProxy, &cpu::MakeProxy},
 };
 
-// Returns nullptr if the kind is composed of others.
-constexpr cpu::Factory* FactoryOf(KernelKind kind) {
-  for (const auto& [known, factory] : kFactories) {
-    if (known == kind) return factory;
-  }
-  return nullptr;
+// Returns the factory of a kind that is not composed of others.
+cpu::Factory* FactoryOf(KernelKind kind) {
+  const auto found =
+      std::ranges::find(kFactories, kind, &std::pair<KernelKind, cpu::Factory*>::first);
+  EMPLACE_CHECK(found != std::end(kFactories));
+  return found->second;
 }
-static_assert(std::ranges::all_of(kKernelTable, [](const KernelDescription& kernel) {
-  return (FactoryOf(kernel.kind) == nullptr) == (kernel.compose != nullptr);
-}));
 
 // Sets the number of OpenMP threads. oneDNN divides work by the number of threads at the creation
 // of a primitive.
