@@ -10,6 +10,7 @@
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "framework/base/error.h"
 #include "profilers/cpu/kernels/view_kernel.h"
 #include "profilers/kernels/kernel_table.h"
 

@@ -33,6 +33,24 @@ constexpr EditConfig kSingles{.single = 1, .neighbors = 0, .block = 0, .whole = 
 constexpr EditConfig kWholes{.single = 0, .neighbors = 0, .block = 0, .whole = 1};
 constexpr EditConfig kBlocks{.single = 0, .neighbors = 0, .block = 1, .whole = 0};
 
+TEST_CASE("a connected window has 2^U groups, also where its groups have neighbours inside") {
+  const auto problem = Ops(8, 2);
+  EditProposer proposer(*problem, {.single = 0, .neighbors = 1, .block = 0, .whole = 0});
+  const Placement base{std::vector<DeviceIndex>(8, 0)};
+  Rng rng(5);
+  double decisions = 0;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    TriedEdits tried;
+    EditBatch batch;
+    proposer.Draw(rng, base, Matrix::Constant(8, 2, 0.5F), 1, false, tried, batch);
+    decisions += static_cast<double>(batch.decisions.size()) / kDraws;
+  }
+  // U is uniform from 1 to log2(8 / 2) = 2. Rounded, 2^U is 2 below log2(2.5) = 1.32, 3 below
+  // log2(3.5) = 1.81, else 4: 0.32 * 2 + 0.49 * 3 + 0.19 * 4 = 2.87.
+  CHECK(decisions == Approx(2.87).epsilon(0.02));
+}
+
 TEST_CASE("groups that the policy would move are moved most, to where it would") {
   const auto problem = Ops(4, 3);
   EditProposer proposer(*problem, kSingles);
