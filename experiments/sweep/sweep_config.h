@@ -83,7 +83,8 @@ inline constexpr int kMaxSweepRuns = 100000;
 /// Reads a sweep config and expands its runs.
 /// @param settings  values of --set, see ApplySettings()
 /// @param registry  must outlive the plan
-/// @throws InputError naming file:line:column, key, value, the expected value and the choices; for a
+/// @throws InputError naming file:line:column, key, value, the expected value and the choices; for
+/// a
 ///   sweep without runs, and for one of more than kMaxSweepRuns, which are counted before expansion
 SweepPlan ReadSweepPlan(const std::filesystem::path& path,
                         const std::vector<std::string>& settings,

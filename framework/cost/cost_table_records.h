@@ -131,7 +131,7 @@ class FieldReader {
   void Record(std::string_view key, std::optional<T>& value) {
     record_.Inner(key, [&](const JsonRecord& inner) { value = ReadFields<T>(inner); });
   }
-  /// @param check  returns what is wrong with a record after those that were read; empty: nothing
+  /// @param check  returns the error of a record after those that were read; empty: none
   template <class T, class Check>
   void Records(std::string_view key, std::vector<T>& values, const char*, const Check& check) {
     record_.Each(key, [&](const JsonRecord& one) {
@@ -154,7 +154,7 @@ class FieldReader {
       });
     });
   }
-  /// @param message  returns what is wrong unless `is_right`
+  /// @param message  returns the error, if `is_right` is false
   template <class Message>
   void Check(bool is_right, const Message& message) {
     if (!is_right) record_.Fail(message());

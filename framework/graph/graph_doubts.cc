@@ -145,7 +145,7 @@ class Doubts {
     void Add(fmt::format_string<Parts...> text, Parts&&... parts) {
       if (count_++ == 0) first_ = fmt::format(text, std::forward<Parts>(parts)...);
     }
-    // Counts a further place. Returns false, and counts none, if there is no first one yet.
+    // Counts a further place if there is a first one. Returns whether there is.
     bool CountFurther() { return count_ > 0 && ++count_ > 0; }
     void End() {
       if (count_ == 0) return;

@@ -204,7 +204,7 @@ void ReadingProcess::FailByDeath() {
   if (WTERMSIG(status) == SIGPROF) {
     FailByLimit(fmt::format("{} s of the processor", limits_.processor));
   }
-  if (WTERMSIG(status) == SIGKILL) {  // which no file can cause but by memory
+  if (WTERMSIG(status) == SIGKILL) {  // by a user, or by the system for lack of memory
     throw RunError(name_ + ": the process that read it was killed: is the machine out of memory?");
   }
   throw DamagedError(fmt::format(

@@ -27,7 +27,8 @@ ReadingLimits LimitsOfResults();
 class ReadingProcess {
  public:
   /// Starts the process. It is forked, so it has a copy of all of this process's data but only the
-  /// calling thread.
+  /// calling thread. Its memory allocator must release its locks in a fork, as that of glibc does
+  /// and those of sanitizers do not.
   /// @param name    the file, for messages
   /// @param answer  called in the child for each question. std::bad_alloc means that the limit of
   ///   memory is reached, the text of another exception that the file is damaged.
@@ -44,7 +45,7 @@ class ReadingProcess {
   /// @throws DamagedError with the child's reason, or if the child died
   /// @throws RunError if a limit was reached, naming it and how to raise it
   std::string Ask(const std::string& question);
-  /// @throws DamagedError that the answer has not the form that the caller expects
+  /// @throws DamagedError for an answer that does not have the expected form
   [[noreturn]] void FailIllFormed() const;
 
  private:

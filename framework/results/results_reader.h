@@ -54,7 +54,7 @@ class ResultsReader {
   std::vector<TableColumn> Table(const std::string& dataset) const;
 
   /// Writes everything into another file.
-  /// @throws InputError naming what is of a kind that ResultsFile does not write
+  /// @throws InputError naming the first object of a kind that ResultsFile does not write
   void CopyTo(ResultsFile& file) const;
 
  private:

@@ -20,7 +20,7 @@ struct CpuDevice {
 
   /// Returns the kernel of a call. The first request prepares it.
   /// @param threads  of the group
-  /// @throws RunError naming the call if there is no kernel for it
+  /// @throws RunError naming a call without a kernel
   CpuKernel* Kernel(const KernelCall& call, int threads);
 
   ReservedMemory arena;                     ///< shared by all programs; its address never changes

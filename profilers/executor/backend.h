@@ -123,7 +123,7 @@ class Backend {
                                         DispatchMode mode) = 0;
 
   /// Prepares an op to run alone. The op holds its memory until it is destroyed.
-  /// @throws RunError naming the call if there is no kernel
+  /// @throws RunError naming a call without a kernel
   virtual std::shared_ptr<PreparedOp> Prepare(const LoneOp& op) = 0;
   /// Returns a sampler that times an op with warm caches while another device repeats another op.
   /// @param timed, beside  of Prepare(), on two devices

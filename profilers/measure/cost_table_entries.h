@@ -17,7 +17,7 @@ KindCosts& KindIn(CostTable& table, const DeviceKind& kind);
 DispatchCosts& DispatchIn(CostTable& table, const std::string& device_kind);
 /// @param op  found by its signature; a new record is a copy of it
 OpMeasurement& OpIn(KindCosts& costs, const OpMeasurement& op);
-// The functions below return nullptr if there is no such record.
+// The functions below return nullptr for a record that is not in the table.
 
 /// @param memory  BackendLink::memory or kInSituMemory
 template <class Table>

@@ -1,4 +1,4 @@
-// MakeGpuEvaluator(): the simulator on a GPU, and on the processor what the GPU leaves to it.
+// MakeGpuEvaluator(): simulates batches on a GPU, and all other requests on the processor.
 
 #include <algorithm>
 #include <utility>
