@@ -18,11 +18,11 @@
 #include "agents/heft/heft.h"
 #include "agents/hierarchical/hierarchical_agent.h"
 #include "agents/hill_climb/hill_climb.h"
-#include "agents/ideals/ideals.h"
 #include "agents/large_neighborhood/large_neighborhood.h"
-#include "agents/learned/learned_agent.h"
-#include "agents/learned/learned_trainer.h"
+#include "agents/learned_local_search/learned_local_search_agent.h"
+#include "agents/learned_local_search/learned_local_search_trainer.h"
 #include "agents/m_sct/m_sct.h"
+#include "agents/max_load_dp/max_load_dp.h"
 #include "agents/mcmc/mcmc.h"
 #include "agents/metis/metis_agent.h"
 #include "agents/multilevel/multilevel.h"
@@ -60,7 +60,7 @@ constexpr Growth kScotch{
     "near-linear in groups and edges; above 300,000 groups without the last refinement"};
 constexpr Growth kExponential{
     "exponential in groups until the best is proved; linear in ops per bound"};
-constexpr Growth kIdeals{
+constexpr Growth kMaxLoadDp{
     "square of the groups, above 1,000 groups linear; or square of `max_ideals` at most"};
 constexpr Growth kAnnealed{"near-linear in groups and dependencies, times `effort`"};
 constexpr Growth kExact{
@@ -77,7 +77,7 @@ void CheckGroups(const Problem& problem, const Growth& growth, const ConfigNode&
   if (problem.num_groups() <= growth.most_groups) return;
   settings.Fail(
       fmt::format("graph \"{}\" has {} groups, expected at most {}: {}; coarsen it, as with "
-                  "\"coarsen: [{{cheapest: {{groups: 500}}}}]\"",
+                  "\"coarsen: [{{merge_cheapest: {{groups: 500}}}}]\"",
                   problem.graph().name(),
                   problem.num_groups(),
                   growth.most_groups,
@@ -233,19 +233,21 @@ AgentRegistry MakeRegistry() {
                             "Batches of small moves, the best kept; perturbed restarts",
                             kSeeded,
                             kPerEvaluation));
-  add(Entry<IdealsAgent>(
-      "ideals",
+  add(Entry<MaxLoadDpAgent>(
+      "max_load_dp",
       "Period: convex sets by dynamic programming over ideals (Tarnawski et al. 2020)",
       kNone,
-      kIdeals,
+      kMaxLoadDp,
       {},
       Objective::kPeriod));
   add(Entry<LargeNeighborhoodAgent>("large_neighborhood",
                                     "Adaptive large neighbourhoods of the schedule",
                                     kSeeded,
                                     kPerEvaluation));
-  add(Entry<LearnedAgent>(
-      "learned", "Multilevel search whose moves a trained network ranks", kSeeded, kPerEvaluation));
+  add(Entry<LearnedLocalSearchAgent>("learned_local_search",
+                                     "Multilevel search whose moves a trained network ranks",
+                                     kSeeded,
+                                     kPerEvaluation));
   add(Entry<EtfAgent>("m_etf",
                       "Earliest task first within the devices' memory (Jeon et al. 2020)",
                       kNone,

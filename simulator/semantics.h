@@ -100,7 +100,7 @@ inline Semantics SemanticsAsExecuted(const Cluster& cluster) {
 }
 
 /// Returns whether a simulation itself computes the slowdown by neighbours. Costs must then exclude
-/// it (CostSources::apart).
+/// it (CostInputs::apart).
 inline bool CountsNeighbors(Semantics semantics) {
   return semantics == Semantics::kInterference;
 }

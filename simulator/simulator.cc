@@ -106,23 +106,23 @@ class Simulator final : public Evaluator {
     const std::vector<int> op_order = OpOrder(problem_->graph(), order, options_.semantics);
     if (op_order == compiled_.op_at) return true;
     workers_.clear();
-    abreast_.clear();
+    concurrent_.clear();
     lane_program_.reset();
     compiled_ = CompiledProblem(*problem_, op_order);
     MakeWorkers();
     return true;
   }
 
-  std::vector<Evaluator*> Abreast(int count) override {
+  std::vector<Evaluator*> ConcurrentEvaluators(int count) override {
     std::vector<Evaluator*> evaluators;
     for (int i = 0; i < std::min(count, options_.threads); ++i) {
-      if (i == std::ssize(abreast_)) {
+      if (i == std::ssize(concurrent_)) {
         SimulatorOptions options = options_;
         options.threads = 1;
         if (EntryOf(options_.semantics).has_issue_order) options.issue_order = compiled_.op_at;
-        abreast_.push_back(std::make_unique<Simulator>(problem_, options));
+        concurrent_.push_back(std::make_unique<Simulator>(problem_, options));
       }
-      evaluators.push_back(abreast_[i].get());
+      evaluators.push_back(concurrent_[i].get());
     }
     return evaluators;
   }
@@ -350,7 +350,7 @@ class Simulator final : public Evaluator {
   std::vector<std::uint64_t> allowed_;  // [num_groups] masks of devices, for the lanes
   const LaneKernel* kernel_ = nullptr;
   std::vector<Worker> workers_;
-  std::vector<std::unique_ptr<Evaluator>> abreast_;  // of one thread each
+  std::vector<std::unique_ptr<Evaluator>> concurrent_;  // of one thread each
   // Of the current neighbours: [num_neighbors] their snapshots, and their indices in that order.
   std::vector<int> snapshot_of_, sorted_, begin_;
 };

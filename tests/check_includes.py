@@ -20,7 +20,7 @@ ARROWS = {
     "framework/bounds/": "framework/search/",
     "framework/": "",
     "simulator/": "framework/",
-    "agents/shared/": "framework/ agents/starts/",
+    "agents/shared/": "framework/ agents/initial_placements/",
     "agents/": "framework/",
     "profilers/statistics/": "framework/",
     "profilers/kernels/": "framework/",

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <set>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/search/state.h"
 
 namespace emplace {

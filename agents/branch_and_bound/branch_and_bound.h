@@ -49,8 +49,8 @@
 #include <vector>
 
 #include "agents/branch_and_bound/partial_load.h"
+#include "agents/initial_placements/start_help.h"
 #include "agents/shared/moves.h"
-#include "agents/starts/start_help.h"
 #include "framework/base/random.h"
 #include "framework/bounds/partial_bound.h"
 #include "framework/cluster/symmetry.h"

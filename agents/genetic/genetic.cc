@@ -14,7 +14,7 @@ constexpr int kPerturbations = 5;  // number of different probabilities
 }  // namespace
 
 GeneticAgent::GeneticAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("genetic", context, config.start),
+    : LocalSearchAgent("genetic", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
       islands_(Islands::Of<GeneticAgent>(context, config)) {

@@ -29,8 +29,8 @@
 #include <string>
 #include <vector>
 
-#include "agents/shared/improvement/improvement_agent.h"
-#include "agents/shared/improvement/islands.h"
+#include "agents/shared/local_search/islands.h"
+#include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/moves.h"
 #include "framework/config/fields.h"
 
@@ -63,7 +63,7 @@ struct GeneticConfig {
   }
 };
 
-class GeneticAgent final : public ImprovementAgent {
+class GeneticAgent final : public LocalSearchAgent {
  public:
   using Config = GeneticConfig;
   /// @throws SettingError for an unknown start

@@ -66,7 +66,7 @@ GraphPolicyAgent::GraphPolicyAgent(const AgentContext& context,
                                    const Config& config,
                                    std::shared_ptr<PairNetwork> own,
                                    std::shared_ptr<const PairNetwork> network)
-    : ImprovementAgent("graph_policy", context, config.start),
+    : LocalSearchAgent("graph_policy", context, config.start),
       config_(config),
       proposer_(*context.problem, config.edits),
       perturber_(*context.problem, {}, "moves"),
@@ -81,7 +81,7 @@ GraphPolicyAgent::GraphPolicyAgent(const AgentContext& context,
 }
 
 bool GraphPolicyAgent::Finished() const {
-  return ImprovementAgent::Finished() || (config_.batches >= 0 && batches_ >= config_.batches);
+  return LocalSearchAgent::Finished() || (config_.batches && batches_ >= *config_.batches);
 }
 
 void GraphPolicyAgent::Adopted() {

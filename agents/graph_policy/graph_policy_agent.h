@@ -45,8 +45,8 @@
 #include "agents/graph_policy/graph_policy_config.h"
 #include "agents/graph_policy/pair_features.h"
 #include "agents/graph_policy/pair_network.h"
-#include "agents/shared/improvement/improvement_agent.h"
-#include "agents/shared/improvement/perturbed_restarts.h"
+#include "agents/shared/local_search/local_search_agent.h"
+#include "agents/shared/local_search/perturbed_restarts.h"
 #include "agents/shared/policy_file.h"
 #include "agents/shared/policy_gradient/learner_core.h"
 
@@ -54,7 +54,7 @@ namespace emplace {
 
 class GraphPolicyTrainer;
 
-class GraphPolicyAgent final : public ImprovementAgent, public PolicySource {
+class GraphPolicyAgent final : public LocalSearchAgent, public PolicySource {
  public:
   using Config = GraphPolicyConfig;
   using Trainer = GraphPolicyTrainer;

@@ -1,6 +1,6 @@
 #include "agents/graph_policy/graph_policy_config.h"
 
-#include "agents/starts/start_help.h"
+#include "agents/initial_placements/start_help.h"
 
 namespace emplace {
 
@@ -63,10 +63,7 @@ void GraphPolicyConfig::Visit(FieldVisitor& v) {
           "policy, random (first weights), or none: edits are drawn without a network");
   v.Field(
       "samples", samples, Between(1, 1e6), "placements drawn from one pass through the network");
-  v.Field("batches",
-          batches,
-          Between(-1, 1e9),
-          "after so many batches it ends; -1: the budget ends it");
+  v.Field("batches", batches, Between(0, 1e9), "batches of a search; none: until the budget ends");
   v.Field("learn", learn, "go on learning on the problem at hand, by policy gradient");
   v.Field("merge", merge, "evaluate edits that gain together as well");
   v.Field("width", width, Between(1, 1024), "of the network; a policy has its own");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct GraphPolicyConfig {
   std::string policy = "default";
   std::string network = "policy";
   int samples = 64;
-  int batches = -1;
+  std::optional<int> batches;
   bool learn = false;
   bool merge = true;
   int width = 32;

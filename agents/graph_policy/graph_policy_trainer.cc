@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "agents/multilevel/multilevel.h"
-#include "agents/shared/improvement/counted_evaluator.h"
+#include "agents/shared/local_search/counted_evaluator.h"
 #include "agents/shared/moves.h"
 #include "framework/base/parallel.h"
 #include "framework/cluster/symmetry.h"
@@ -27,7 +27,7 @@ std::shared_ptr<PairNetwork> FirstNetwork(const GraphPolicyConfig& config, Rng& 
 GraphPolicyConfig StudentConfig(GraphPolicyConfig config, const std::string& start) {
   config.network = "policy";
   config.learn = false;
-  config.batches = -1;
+  config.batches.reset();
   config.start = {start};
   return config;
 }

@@ -18,7 +18,7 @@ int BatchSize(const Evaluator& evaluator, int wanted) {
 }  // namespace
 
 HillClimbAgent::HillClimbAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("hill_climb", context, config.start),
+    : LocalSearchAgent("hill_climb", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
       restarts_(config.perturbation),

@@ -12,11 +12,11 @@
 // `sideways`, the search moves to a candidate as good as x if none is better; this does not count
 // as an improvement. After `patience` batches without improvement of x, or after three times as
 // many moves as there are moves of single groups if that is earlier, the search restarts: `batch`
-// perturbations of the best placement so far (../shared/improvement/perturbed_restarts.h) are
+// perturbations of the best placement so far (../shared/local_search/perturbed_restarts.h) are
 // evaluated, and the best of them becomes x.
 //
 // With several `islands` as many searches run concurrently, each with its own seed and restarts. A
-// step is then a round of all islands (../shared/improvement/islands.h).
+// step is then a round of all islands (../shared/local_search/islands.h).
 //
 // Ends only when no group has a choice; otherwise the budget ends it. Memory and time are taken
 // only from outcomes, so that the search works with every evaluator.
@@ -30,11 +30,11 @@
 #include <string>
 #include <vector>
 
-#include "agents/shared/improvement/improvement_agent.h"
-#include "agents/shared/improvement/islands.h"
-#include "agents/shared/improvement/perturbed_restarts.h"
+#include "agents/initial_placements/start_help.h"
+#include "agents/shared/local_search/islands.h"
+#include "agents/shared/local_search/local_search_agent.h"
+#include "agents/shared/local_search/perturbed_restarts.h"
 #include "agents/shared/moves.h"
-#include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -63,7 +63,7 @@ struct HillClimbConfig {
   }
 };
 
-class HillClimbAgent final : public ImprovementAgent {
+class HillClimbAgent final : public LocalSearchAgent {
  public:
   using Config = HillClimbConfig;
   /// @throws SettingError for an unknown start or rule

@@ -20,7 +20,7 @@ constexpr int kNumWays = kNumWindowKinds * kNumRepairs + 1;
 }  // namespace
 
 LargeNeighborhoodAgent::LargeNeighborhoodAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("large_neighborhood", context, config.start),
+    : LocalSearchAgent("large_neighborhood", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves"),
       windows_(*context.problem),

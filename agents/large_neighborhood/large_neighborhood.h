@@ -47,10 +47,10 @@
 #include <string>
 #include <vector>
 
+#include "agents/initial_placements/start_help.h"
 #include "agents/large_neighborhood/window_proposals.h"
-#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/moves.h"
-#include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -78,7 +78,7 @@ struct LargeNeighborhoodConfig {
   }
 };
 
-class LargeNeighborhoodAgent final : public ImprovementAgent {
+class LargeNeighborhoodAgent final : public LocalSearchAgent {
  public:
   using Config = LargeNeighborhoodConfig;
   /// @throws SettingError for an unknown start

@@ -167,12 +167,13 @@ MSctAgent::MSctAgent(const AgentContext& context, const Config& config)
   if (problem().num_ops() > config.most_ops) {
     throw SettingError(
         "most_ops",
-        fmt::format("graph \"{}\" has {} ops, expected at most {}: the linear programme grows with "
-                    "its ops and dependencies; search a contracted graph (contracted: true), or "
-                    "use m_etf",
-                    problem().graph().name(),
-                    problem().num_ops(),
-                    config.most_ops));
+        fmt::format(
+            "graph \"{}\" has {} ops, expected at most {}: the linear programme grows with "
+            "its ops and dependencies; search the graph of the groups (simulate_groups: true), or "
+            "use m_etf",
+            problem().graph().name(),
+            problem().num_ops(),
+            config.most_ops));
   }
 }
 

@@ -10,7 +10,7 @@ constexpr int kProposalsPerStep = 64;
 }  // namespace
 
 McmcAgent::McmcAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("mcmc", context, config.start),
+    : LocalSearchAgent("mcmc", context, config.start),
       config_(config),
       proposer_(*context.problem,
                 {.single = 1, .swap = 0, .neighbors = 0, .block = 0, .toward_neighbors = 0},

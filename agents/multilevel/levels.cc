@@ -126,15 +126,15 @@ void LevelEvaluator::EvaluateRows(const PlacementRows& placements, const Outcome
   inner().EvaluateRows({rows_.data(), placements.num_placements, num_groups}, outcomes);
 }
 
-void LevelEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
-  std::vector<SearchAbreast> levelled(searches.begin(), searches.end());
+void LevelEvaluator::RunConcurrently(std::span<const ConcurrentSearch> searches) {
+  std::vector<ConcurrentSearch> levelled(searches.begin(), searches.end());
   for (std::size_t i = 0; i < searches.size(); ++i) {
     levelled[i].run = [this, &search = searches[i]](Evaluator& evaluator) {
       LevelEvaluator own(evaluator, coarse_);
       search.run(own);
     };
   }
-  inner().RunAbreast(levelled);
+  inner().RunConcurrently(levelled);
 }
 
 void LevelEvaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) {

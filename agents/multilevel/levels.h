@@ -54,7 +54,7 @@ class LevelEvaluator final : public ForwardingEvaluator {
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   /// Runs each search with an evaluator of the coarser problem.
-  void RunAbreast(std::span<const SearchAbreast> searches) override;
+  void RunConcurrently(std::span<const ConcurrentSearch> searches) override;
 
  private:
   const Problem& coarse_;

@@ -9,7 +9,7 @@ MultilevelAgent::MultilevelAgent(const AgentContext& context, const Config& conf
       config_(config) {
 }
 
-std::unique_ptr<ImprovementAgent> MultilevelAgent::SearchOf(const AgentContext& level,
+std::unique_ptr<LocalSearchAgent> MultilevelAgent::SearchOf(const AgentContext& level,
                                                             std::int64_t effort) const {
   return std::make_unique<LargeNeighborhoodAgent>(
       level, LargeNeighborhoodConfig{.start = config_.start, .cycle = effort});

@@ -30,7 +30,7 @@ class MultilevelAgent final : public MultilevelSearch {
   MultilevelAgent(const AgentContext& context, const Config& config);
 
  private:
-  std::unique_ptr<ImprovementAgent> SearchOf(const AgentContext& level,
+  std::unique_ptr<LocalSearchAgent> SearchOf(const AgentContext& level,
                                              std::int64_t effort) const override;
   Config config_;
 };

@@ -6,7 +6,7 @@
 
 #include "agents/multilevel/levels.h"
 #include "agents/shared/devices.h"
-#include "agents/shared/improvement/counted_evaluator.h"
+#include "agents/shared/local_search/counted_evaluator.h"
 
 namespace emplace {
 namespace {
@@ -22,7 +22,7 @@ MultilevelSearch::MultilevelSearch(std::string name,
                                    std::vector<std::string> start,
                                    int coarsest,
                                    std::int64_t effort)
-    : ImprovementAgent(std::move(name), context, std::move(start)),
+    : LocalSearchAgent(std::move(name), context, std::move(start)),
       problem_(context.problem),
       coarsest_(coarsest),
       effort_(effort) {
@@ -56,7 +56,7 @@ void MultilevelSearch::Improve(Evaluator& evaluator) {
   LevelEvaluator levelled(counted, *level);
   const auto effort =
       static_cast<std::int64_t>(static_cast<double>(effort_) * std::pow(kLengthening, cycle_));
-  const std::unique_ptr<ImprovementAgent> search =
+  const std::unique_ptr<LocalSearchAgent> search =
       SearchOf({level, rng()(), interrupt(), {}}, effort);
   if (coarsest && cycle_ == 0) {
     search->Step(levelled);

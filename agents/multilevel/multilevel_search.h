@@ -24,11 +24,11 @@
 #include <string>
 #include <vector>
 
-#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/local_search/local_search_agent.h"
 
 namespace emplace {
 
-class MultilevelSearch : public ImprovementAgent {
+class MultilevelSearch : public LocalSearchAgent {
  public:
   /// @param coarsest  groups on the coarsest level
   /// @param effort    evaluations per level of the first cycle
@@ -43,7 +43,7 @@ class MultilevelSearch : public ImprovementAgent {
   /// Returns a search of one level. Unless it adopts a placement, it begins at its own starts.
   /// @param level   context with the problem of the level and its own seed
   /// @param effort  minimum number of evaluations of the search
-  virtual std::unique_ptr<ImprovementAgent> SearchOf(const AgentContext& level,
+  virtual std::unique_ptr<LocalSearchAgent> SearchOf(const AgentContext& level,
                                                      std::int64_t effort) const = 0;
 
  private:

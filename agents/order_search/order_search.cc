@@ -7,7 +7,7 @@
 
 #include <boost/random/normal_distribution.hpp>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/graph/op_order.h"

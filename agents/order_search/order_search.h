@@ -30,8 +30,8 @@
 #include <string>
 #include <vector>
 
+#include "agents/initial_placements/start_help.h"
 #include "agents/shared/moves.h"
-#include "agents/starts/start_help.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"

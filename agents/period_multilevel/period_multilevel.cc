@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "agents/ideals/chain_split.h"
+#include "agents/max_load_dp/chain_split.h"
 #include "agents/shared/devices.h"
 #include "framework/search/state.h"
 
@@ -24,7 +24,7 @@ constexpr int kBestEffort = 4;    // relative to that of a level
 }  // namespace
 
 PeriodMultilevelAgent::PeriodMultilevelAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("period_multilevel", context),
+    : LocalSearchAgent("period_multilevel", context),
       problem_(context.problem),
       interrupt_(context.end_step),
       config_(config),

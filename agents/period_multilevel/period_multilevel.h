@@ -4,14 +4,14 @@
 //
 // A step makes one placement. It coarsens the problem (agents/shared/period_levels.h), anneals on
 // the coarsest level, and then on each finer level from the result of the coarser one. The first
-// `population` steps begin with the best contiguous split (ideals/chain_split.h) of the coarsest
-// level, which differs from step to step; the very first step begins with that of the finest level.
-// Each further step takes two placements a, b of the population, and never joins groups that are on
-// different devices in a or in b. Both are therefore placements of the coarsest level, too, and the
-// step begins there with the better one. In one of four steps b is a. One of six such steps instead
-// anneals the best placement on the finest level alone, four times as long and from a low
-// temperature. The result replaces a member of equal score, else the worst member if the result is
-// not worse.
+// `population` steps begin with the best contiguous split (max_load_dp/chain_split.h) of the
+// coarsest level, which differs from step to step; the very first step begins with that of the
+// finest level. Each further step takes two placements a, b of the population, and never joins
+// groups that are on different devices in a or in b. Both are therefore placements of the coarsest
+// level, too, and the step begins there with the better one. In one of four steps b is a. One of
+// six such steps instead anneals the best placement on the finest level alone, four times as long
+// and from a low temperature. The result replaces a member of equal score, else the worst member if
+// the result is not worse.
 //
 // Annealing makes `effort` proposals per group and level, from 20,000 to 500,000. Deterministic for
 // a seed; each step takes one evaluation of the budget. Ends only when no group has a choice.
@@ -24,7 +24,7 @@
 #include <memory>
 #include <vector>
 
-#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/period_levels.h"
 #include "framework/config/fields.h"
 
@@ -39,7 +39,7 @@ struct PeriodMultilevelConfig {
   }
 };
 
-class PeriodMultilevelAgent final : public ImprovementAgent {
+class PeriodMultilevelAgent final : public LocalSearchAgent {
  public:
   using Config = PeriodMultilevelConfig;
   PeriodMultilevelAgent(const AgentContext& context, const Config& config);

@@ -13,9 +13,9 @@ namespace {
 // A policy for all graphs never restarts, and the caller of Step() decides on the number of
 // updates.
 PlacetoConfig ForTraining(PlacetoConfig config) {
-  if (config.updates != -1) {
+  if (config.updates) {
     throw SettingError(
-        "updates", fmt::format("expected -1 where a policy is trained, got {}", config.updates));
+        "updates", fmt::format("expected none where a policy is trained, got {}", *config.updates));
   }
   config.patience = 0;
   config.move_share = 0;
@@ -41,12 +41,12 @@ void PlacetoTrainer::VisitState(StateVisitor& v) {
 PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
     : problem_(context.problem),
       config_(config),
-      learner_(config, {problem_}, context.seed, 1, std::max(0, config.updates), context.end_step) {
+      learner_(config, {problem_}, context.seed, 1, config.updates.value_or(0), context.end_step) {
 }
 
 void PlacetoAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
-  if (!learner_.has_choices() || (config_.updates >= 0 && learner_.updates() >= config_.updates)) {
+  if (!learner_.has_choices() || (config_.updates && learner_.updates() >= *config_.updates)) {
     learner_.GreedyEpisode(evaluator);
     finished_ = true;
     return;

@@ -57,11 +57,12 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
           policy,
           "file with the policy to begin with, whose settings are those that are not given; empty: "
           "random weights");
-  v.Field("updates",
-          updates,
-          AtLeast(-1),
-          "updates before a last episode of the most probable choices; -1: until the budget ends, "
-          "0: none");
+  v.Field(
+      "updates",
+      updates,
+      AtLeast(0),
+      "updates before a last episode of the most probable choices; none: until the budget ends, "
+      "0: no such episode");
 }
 
 }  // namespace emplace

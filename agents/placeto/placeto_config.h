@@ -4,6 +4,7 @@
 // configs/agents/placeto_paper.yaml has the published settings and says at each key whether the
 // value is known.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct PlacetoConfig {
   PlacetoConfig();
   PlacetoNetworkConfig network;
   EpisodeConfig episode;
-  std::vector<std::string> start = {"nothing"};
+  std::vector<std::string> start = {"none"};
   int episodes = 1;
   int baseline_episodes = 10;
   std::string advantage = "difference";
@@ -34,7 +35,7 @@ struct PlacetoConfig {
   OptimizerConfig optimizer;
   int greedy_every = 0;
   std::string policy;
-  int updates = -1;
+  std::optional<int> updates;
   void Visit(FieldVisitor& v);
 };
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "agents/initial_placements/initial_placements.h"
 #include "agents/shared/policy_gradient/baseline.h"
 #include "agents/shared/policy_gradient/learner_state.h"
-#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/config/setting_error.h"
@@ -31,7 +31,7 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
 constexpr double kAdaption = 0.5, kMostStay = 30;
 
 bool AnnealsOverSearch(const ScheduleConfig& schedule) {
-  return schedule.anneal_to >= 0 && schedule.anneal_updates == 0;
+  return schedule.anneal_to && schedule.anneal_updates == 0;
 }
 
 /// Returns the configuration with the schedule that the optimizer itself follows.
@@ -91,10 +91,10 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       patience_(config.patience) {
   RequireChoice("advantage", config.advantage, {"difference", "standardized"});
   const bool drawn = config.start.size() == 1 &&
-                     (config.start.front() == "nothing" || config.start.front() == "random");
+                     (config.start.front() == "none" || config.start.front() == "random");
   if (config.episode.begin == "redraw" && !drawn) {
     throw SettingError("episode.begin",
-                       "redraw needs start: [nothing] or [random]; others are the same each time");
+                       "redraw needs start: [none] or [random]; others are the same each time");
   }
   if (config.restart.empty()) throw SettingError("restart", "expected at least one, got none");
   const int devices = problems_.front()->num_devices();
@@ -323,7 +323,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   }
   const double progress = Progress(*evaluators.front());
   const ScheduleConfig& schedule = config_.optimizer.schedule;
-  if (AnnealsOverSearch(schedule)) core_.set_rate_factor(1 + progress * (schedule.anneal_to - 1));
+  if (AnnealsOverSearch(schedule)) core_.set_rate_factor(1 + progress * (*schedule.anneal_to - 1));
   std::vector<std::vector<Sampled>> sampled(count);
   ParallelFor(count, threads_, [&](int i) {
     Task& task = *tasks_[i];

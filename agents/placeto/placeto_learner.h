@@ -25,10 +25,10 @@
 //
 // `episode.begin` sets the first placement of an episode: the start each time (fixed), a start
 // drawn for each episode (redraw), or the best placement so far with its known outcome (best). The
-// start is the best of the placements named by `start` (agents/starts/starts.h), which are all
-// evaluated if there are several; `nothing` stands for a random placement. Only `nothing` or
-// `random`, alone, can be redrawn. The paper has {nothing} with fixed or redraw, {single_gpu} with
-// fixed, and best.
+// start is the best of the placements named by `start`
+// (agents/initial_placements/initial_placements.h), which are all evaluated if there are several;
+// `none` stands for a random placement. Only `none` or `random`, alone, can be redrawn. The paper
+// has {nothing} with fixed or redraw, {single_gpu} with fixed, and best.
 //
 // A policy that leaves every group where it is finds nothing new. After `patience` updates without
 // a better placement of any graph the search therefore restarts with other random weights (or those

@@ -11,7 +11,7 @@
 #include "agents/large_neighborhood/large_neighborhood.h"
 #include "agents/multilevel/multilevel.h"
 #include "agents/period_multilevel/period_multilevel.h"
-#include "agents/shared/improvement/islands.h"
+#include "agents/shared/local_search/islands.h"
 #include "agents/tabu/tabu.h"
 
 namespace emplace {
@@ -32,12 +32,12 @@ double Gain(const Score& before, const Score& after) {
 }  // namespace
 
 PortfolioAgent::PortfolioAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("portfolio", context, config.start), context_(context), config_(config) {
+    : LocalSearchAgent("portfolio", context, config.start), context_(context), config_(config) {
   const std::int64_t ops = context.problem->num_ops();
   is_period_ = context.problem->objective() == Objective::kPeriod;
   is_large_ = !is_period_ && ops > kLargeGraph;
-  abreast_ = is_large_ ? 2 : config.abreast;
-  num_multilevel_ = abreast_ / 2;
+  concurrent_ = is_large_ ? 2 : config.concurrent;
+  num_multilevel_ = concurrent_ / 2;
   longest_turn_ = config.turn;
   if (is_period_) longest_turn_ *= kPeriodTurns;
   if (is_large_) {
@@ -80,7 +80,7 @@ std::vector<std::size_t> PortfolioAgent::DrawTurn() {
   for (std::size_t i = turn.size(); i < members_.size(); ++i) {
     share[i] = kLeastShare + (largest > 0 ? members_[i].rate / largest : 0);
   }
-  const std::size_t wanted = std::min<std::size_t>(abreast_, members_.size());
+  const std::size_t wanted = std::min<std::size_t>(concurrent_, members_.size());
   for (std::size_t i = turn.size(); i < members_.size() && turn.size() < wanted; ++i) {
     if (members_[i].tried) continue;
     turn.push_back(i);
@@ -105,7 +105,7 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
   double largest = 0;
   for (const std::size_t m : turn) largest = std::max(largest, members_[m].rate);
   std::vector<Turn> turns(turn.size());
-  std::vector<SearchAbreast> searches;
+  std::vector<ConcurrentSearch> searches;
   const auto makes_one_step = [this](std::size_t member) {
     return is_period_ && member < static_cast<std::size_t>(num_multilevel_);
   };
@@ -119,9 +119,9 @@ void PortfolioAgent::Improve(Evaluator& evaluator) {
     searches.push_back(MakeTurn(*member.agent, enough, turns[i]));
   }
   if (is_large_) {
-    for (const SearchAbreast& search : searches) search.run(evaluator);
+    for (const ConcurrentSearch& search : searches) search.run(evaluator);
   } else {
-    evaluator.RunAbreast(searches);
+    evaluator.RunConcurrently(searches);
   }
   const Score before = best().score;
   ++stale_turns_;

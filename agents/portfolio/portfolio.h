@@ -2,13 +2,13 @@
 
 // Several concurrent searches that share the best placement.
 //
-// The members are abreast / 2 multilevel searches, and one each of tabu, large_neighborhood,
+// The members are concurrent / 2 multilevel searches, and one each of tabu, large_neighborhood,
 // genetic and hill_climb (32 moves at a time), with their default settings and their own seeds. A
-// step is a turn of `abreast` members, on as many threads as the evaluator has. A member whose last
-// turn found nothing better first adopts the best placement of all. Each member then searches until
-// it has made l * n evaluations or more. n is 128 in the first turn and doubles in each further
-// turn, up to `turn`. (On a graph of p > 10,000 ops n is at most `turn` * 10,000 / p, but at least
-// 128.) l is 1 in a member's first turn, then
+// step is a turn of `concurrent` members, on as many threads as the evaluator has. A member whose
+// last turn found nothing better first adopts the best placement of all. Each member then searches
+// until it has made l * n evaluations or more. n is 128 in the first turn and doubles in each
+// further turn, up to `turn`. (On a graph of p > 10,000 ops n is at most `turn` * 10,000 / p, but
+// at least 128.) l is 1 in a member's first turn, then
 //
 //   max(1/8, r / (largest r of the members in the turn)).
 //
@@ -47,8 +47,8 @@
 #include <string>
 #include <vector>
 
-#include "agents/shared/improvement/improvement_agent.h"
-#include "agents/starts/start_help.h"
+#include "agents/initial_placements/start_help.h"
+#include "agents/shared/local_search/local_search_agent.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -56,21 +56,21 @@ namespace emplace {
 struct PortfolioConfig {
   std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
   std::int64_t turn = 2048;
-  int abreast = 4;
+  int concurrent = 4;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
     v.Field("turn",
             turn,
             Between(1, 1e12),
             "evaluations of a search until what was found is shared, at most");
-    v.Field("abreast",
-            abreast,
+    v.Field("concurrent",
+            concurrent,
             Between(2, 1000),
             "searches at a time, half of them multilevel; threads and ranks change no result");
   }
 };
 
-class PortfolioAgent final : public ImprovementAgent {
+class PortfolioAgent final : public LocalSearchAgent {
  public:
   using Config = PortfolioConfig;
   /// @throws SettingError for an unknown start
@@ -78,7 +78,7 @@ class PortfolioAgent final : public ImprovementAgent {
 
  private:
   struct Member {
-    std::unique_ptr<ImprovementAgent> agent;
+    std::unique_ptr<LocalSearchAgent> agent;
     double rate = 0;     // r
     bool tried = false;  // had a turn
     bool stale = true;   // its last turn found nothing better
@@ -97,7 +97,7 @@ class PortfolioAgent final : public ImprovementAgent {
   AgentContext context_;
   Config config_;
   bool is_period_ = false, is_large_ = false;
-  int abreast_ = 0, num_multilevel_ = 0;
+  int concurrent_ = 0, num_multilevel_ = 0;
   std::int64_t turn_ = 0, longest_turn_ = 0;  // evaluations
   int stale_turns_ = 0;                       // since the last better placement or restart
   int next_anew_ = 0;                         // multilevel search that restarts next

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
@@ -258,7 +258,7 @@ void PostAgent::Step(Evaluator& evaluator) {
     finished_ = true;
     return;
   }
-  if (config_.start.front() != "nothing" && start_.placement() == nullptr) {
+  if (config_.start.front() != "none" && start_.placement() == nullptr) {
     const auto start = BestStart(*problem_, config_.start, evaluator, rng_, end_construction_);
     start_.Offer(start->placement, start->outcome);
     evaluations_ += start->evaluations;

@@ -41,7 +41,8 @@
 //                 the best placement, so that the search continues from it. If no better placement
 //                 was found since the previous restart, the best placement is dropped and the
 //                 distributions are as at first. 0: always as at first
-//   start         names of agents/starts/starts.h. The placements are evaluated first, and the best
+//   start         names of agents/initial_placements/initial_placements.h. The placements are
+//   evaluated first, and the best
 //                 of them is the first best placement. The distributions begin with
 //                 `start_probability` on its devices instead of uniform, also after a restart. No
 //                 update learns from it.
@@ -95,7 +96,7 @@ struct PostConfig {
   double sharing = 20;
   int patience = 600;  ///< placements; 0: never restarts
   double return_probability = 0.95;
-  std::vector<std::string> start = {"nothing"};
+  std::vector<std::string> start = {"none"};
   double start_probability = 0.8;
   PostConfig();
   void Visit(FieldVisitor& v);

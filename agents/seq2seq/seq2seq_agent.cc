@@ -83,7 +83,7 @@ void Seq2SeqAgent::Update(Evaluator& evaluator) {
 void Seq2SeqAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
   const bool no_choice = NumChoices(*problem_) == 0;
-  const bool last = config_.updates >= 0 && learning_.table().num_rows() >= config_.updates;
+  const bool last = config_.updates && learning_.table().num_rows() >= *config_.updates;
   if (!no_choice && learning_.MustBegin()) {
     learning_.Begin(evaluator, rng_, interrupt_);
     PullToStart();

@@ -20,9 +20,9 @@ const Seq2SeqConfig& Validated(const Seq2SeqConfig& config) {
         "policy",
         fmt::format("expected none where a policy is trained, got \"{}\"", config.policy));
   }
-  if (config.updates != -1) {
+  if (config.updates) {
     throw SettingError(
-        "updates", fmt::format("expected -1 where a policy is trained, got {}", config.updates));
+        "updates", fmt::format("expected none where a policy is trained, got {}", *config.updates));
   }
   if (config.learning.start.names != StartConfig().names) {
     throw SettingError("start", "expected nothing where a policy is trained, got a start");
@@ -209,8 +209,8 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
           "empty: random weights");
   v.Field("updates",
           updates,
-          AtLeast(-1),
-          "updates before one greedy placement ends the search; -1: until the budget ends");
+          AtLeast(0),
+          "updates before one greedy placement ends the search; none: until the budget ends");
 }
 
 }  // namespace emplace

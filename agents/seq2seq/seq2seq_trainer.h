@@ -22,6 +22,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct Seq2SeqConfig {
   Seq2SeqNetworkConfig network;
   PolicyGradientConfig learning;
   std::string policy;  ///< file of Seq2SeqTrainer::SavePolicy to start from; "": random weights
-  int updates = -1;    ///< updates before the final greedy placement; -1: no end but the budget's
+  std::optional<int> updates;  ///< before the final greedy placement; none: the budget ends it
   Seq2SeqConfig();
   void Visit(FieldVisitor& v);
 };

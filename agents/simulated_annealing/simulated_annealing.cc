@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/search/state.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 namespace emplace {
 
 TabuAgent::TabuAgent(const AgentContext& context, const Config& config)
-    : ImprovementAgent("tabu", context, config.start),
+    : LocalSearchAgent("tabu", context, config.start),
       config_(config),
       proposer_(*context.problem, config.moves, "moves") {
 }

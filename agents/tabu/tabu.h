@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/initial_placements/start_help.h"
+#include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/moves.h"
-#include "agents/starts/start_help.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
@@ -46,7 +46,7 @@ struct TabuConfig {
   }
 };
 
-class TabuAgent final : public ImprovementAgent {
+class TabuAgent final : public LocalSearchAgent {
  public:
   using Config = TabuConfig;
   /// @throws SettingError for an unknown start

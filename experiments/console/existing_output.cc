@@ -12,7 +12,7 @@
 
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
-#include "framework/search/lockstep.h"
+#include "framework/search/replicated_search.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -96,7 +96,7 @@ std::string NamePart(const std::vector<std::string>& settings) {
 }
 
 bool ChangesNoResult(const std::string& key) {
-  return key == "jobs" || key == "threads" || key == "output" || key == "gpu" || key == "evaluator";
+  return key == "jobs" || key == "threads" || key == "output" || key == "gpu" || key == "ranks";
 }
 
 }  // namespace emplace

@@ -162,7 +162,7 @@ void FamilyConfig::Visit(FieldVisitor& v) {
   v.Field("semantics", semantics, SemanticsNames().c_str());
   v.AddedField("priority", priority, "id", "issue order of stream semantics: id or upward_rank");
   v.Field("count_gaps", count_gaps, "the step time counts trailing gaps");
-  v.Field("contracted", contracted, "simulate each group as a few ops");
+  v.Field("simulate_groups", simulate_groups, "simulate each group as a few ops");
   v.Field("coarsen", coarsen, "passes, as in a run config");
   v.Field("train", train, "graphs to train on");
   v.Field("test", test, "graphs that training does not see");

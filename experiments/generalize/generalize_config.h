@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/problem/passes.h"
+#include "experiments/problem/coarsening_passes.h"
 #include "experiments/problem/priority.h"
 #include "experiments/run/agent_spec.h"
 #include "experiments/run/run_config.h"
@@ -39,7 +39,7 @@ struct GeneralizeConfig {
 struct FamilyConfig {
   std::string name, cluster;
   std::string semantics = "queue", priority = "id";
-  bool count_gaps = false, contracted = false;
+  bool count_gaps = false, simulate_groups = false;
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
   std::vector<std::string> train, test;
   std::vector<std::string> train_clusters, test_clusters;  ///< empty: `cluster`
@@ -51,7 +51,7 @@ struct FamilyPlan {
   FamilyConfig config;
   std::vector<std::filesystem::path> train, test;
   std::vector<std::filesystem::path> train_clusters, test_clusters;  ///< one for each graph
-  std::vector<Pass> passes;
+  std::vector<CoarseningPass> passes;
   SimulatorOptions simulator;         ///< without the issue order, which depends on the graph
   Priority priority = Priority::kId;  ///< not kGiven
 };

@@ -43,7 +43,7 @@ Family LoadFamily(const FamilyPlan& plan, bool strict) {
                        loaded,
                        plan.passes,
                        Objective::kStepTime,
-                       plan.config.contracted,
+                       plan.config.simulate_groups,
                        graph.string(),
                        nullptr,
                        plan.simulator.semantics)

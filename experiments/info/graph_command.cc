@@ -9,8 +9,8 @@
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "experiments/info/graph_info.h"
+#include "experiments/problem/coarsening_passes.h"
 #include "experiments/problem/load.h"
-#include "experiments/problem/passes.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
@@ -197,7 +197,7 @@ Graph MarkContracted(const Graph& graph) {
 
 int Coarsen(const GraphOptions& options) {
   if (!options.output.empty()) RequireExtension(options.output, {".json", ".json.gz"}, "-o");
-  std::vector<Pass> passes;
+  std::vector<CoarseningPass> passes;
   for (const std::string& text : options.passes) {
     passes.push_back(ParsePass(ConfigNode::FromString(text, "--pass")));
   }
@@ -210,7 +210,7 @@ int Coarsen(const GraphOptions& options) {
   std::vector<std::vector<std::string>> rows = {{"pass", "groups"},
                                                 {"(single ops)", std::to_string(graph->num_ops())}};
   const Grouping grouping =
-      ApplyPasses(*graph, passes, weight, [&](const Pass& pass, const Grouping& now) {
+      ApplyPasses(*graph, passes, weight, [&](const CoarseningPass& pass, const Grouping& now) {
         rows.push_back({pass.name, std::to_string(now.num_groups())});
       });
   if (!options.dot.empty()) WriteFileAtomically(options.dot, FormatDot(*graph, grouping));
@@ -319,7 +319,7 @@ void AddGraphCommand(Command program) {
       .Add("--pass",
            options->passes,
            "a pass as in a run config: colocate, gradients, \"single_consumer: {max_share: "
-           "0.1}\", \"scope: {depth: 2}\", \"cheapest: {groups: 128}\", \"heavy_edge: "
+           "0.1}\", \"scope: {depth: 2}\", \"merge_cheapest: {groups: 128}\", \"heavy_edge: "
            "{groups: 128}\"; repeat for several")
       .Type("PASS")
       .OneAtATime()

@@ -17,10 +17,10 @@ ordered_json FidelityJson(const Fidelity& f) {
   return json;
 }
 
-ordered_json SharesJson(const RungShares& shares) {
+ordered_json SharesJson(const CostSourceShares& shares) {
   ordered_json json = ordered_json::object();
-  for (int rung = 0; rung < kNumRungs; ++rung) {
-    json[std::string(ToString(static_cast<Rung>(rung)))] = shares[rung];
+  for (int source = 0; source < kNumCostSources; ++source) {
+    json[std::string(ToString(static_cast<CostSource>(source)))] = shares[source];
   }
   return json;
 }

@@ -49,8 +49,8 @@ double Largest(const std::vector<double>& figures) {
   return largest;
 }
 
-double MeasuredShare(const RungShares& shares) {
-  return shares[static_cast<int>(Rung::kMeasured)];
+double MeasuredShare(const CostSourceShares& shares) {
+  return shares[static_cast<int>(CostSource::kMeasured)];
 }
 
 std::string MarkdownRow(const std::vector<std::string>& cells) {

@@ -21,7 +21,7 @@ struct VerifiedStep {
   PairedRatio to_fastest;
   std::int64_t crossing_bytes = 0, crossings = 0;
   double overlap = 0, proxy_share = 0;
-  RungShares shares{};
+  CostSourceShares shares{};
 
   void Visit(RecordVisitor& v);
 };

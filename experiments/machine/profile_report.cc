@@ -185,11 +185,11 @@ std::string GraphsText(const std::vector<GraphTime>& accounts) {
 
 void AddFits(Rows& rows,
              const std::string& kind,
-             const char* rung,
+             const char* source,
              const std::map<std::string, RooflineFit>& fits) {
   for (const auto& [name, fit] : fits) {
     rows.push_back({kind,
-                    rung,
+                    source,
                     name,
                     std::to_string(fit.samples),
                     FormatShare(fit.error, 1),

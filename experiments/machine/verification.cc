@@ -142,7 +142,7 @@ void SimulateAgain(Verification& verification, std::shared_ptr<const Problem> pr
     placement.traits = TraitsOf(*problem, device_of_op, placement.simulated);
     placement.simulated.start.clear();  // large, and not needed any more
     placement.simulated.finish.clear();
-    placement.shares = ComputeRungShares(problem->costs(), device_of_op);
+    placement.shares = ComputeCostSourceShares(problem->costs(), device_of_op);
   }
   verification.problem = std::move(problem);
 }
@@ -307,8 +307,8 @@ VerificationSummary Summarize(const Verification& verification) {
     summary.equal_peaks += equal;
     busy += placement_busy;
     proxy += measured.proxy_share * placement_busy;
-    for (int rung = 0; rung < kNumRungs; ++rung) {
-      summary.shares[rung] += placement.shares[rung] / static_cast<double>(placements.size());
+    for (int source = 0; source < kNumCostSources; ++source) {
+      summary.shares[source] += placement.shares[source] / static_cast<double>(placements.size());
     }
   }
   for (int d = 0; d < num_devices; ++d) {

@@ -47,7 +47,7 @@ struct VerifiedPlacement {
   Candidate candidate;
   Outcome simulated;                            ///< as executed (SemanticsAsExecuted())
   StepMeasurement measured;                     ///< without plan and traces, which are large
-  RungShares shares{};                          ///< shares of the simulated ops' time by source
+  CostSourceShares shares{};                    ///< shares of the simulated ops' time by source
   std::array<double, kNumStepTraits> traits{};  ///< of the simulated step
 };
 
@@ -106,7 +106,7 @@ struct VerificationSummary {
   int equal_peaks = 0;  ///< placements with equal peaks in simulation and execution on all devices
   double arena_overhead = 0;  ///< sum of arenas / sum of peaks - 1
   double proxy_share = 0;     ///< share of the ops' measured time on stand-in kernels
-  RungShares shares{};        ///< shares of the simulated ops' time, mean over the placements
+  CostSourceShares shares{};  ///< shares of the simulated ops' time, mean over the placements
   double clock_change = 0;    ///< largest relative change of a device's clock
   double reference_drift = 0;
   double busy_ratio = 1;  ///< measured / simulated busy time over all devices and placements

@@ -109,9 +109,9 @@ std::vector<DeviceIndex> LoadedProblem::Expand(const Placement& placement) const
 
 LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           std::shared_ptr<const Cluster> cluster,
-                          const std::vector<Pass>& passes,
+                          const std::vector<CoarseningPass>& passes,
                           Objective objective,
-                          bool contracted,
+                          bool simulate_groups,
                           const std::string& where,
                           const CostTable* table,
                           Semantics semantics) {
@@ -122,9 +122,9 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
   CheckDeviceKinds(*graph, cluster.get(), where);
   Grouping grouping = ApplyPasses(*graph, passes, BestDeviceCosts(costed.costs));
   LoadedProblem loaded;
-  loaded.contracted = contracted;
+  loaded.simulate_groups = simulate_groups;
   loaded.interval = FindInterval(table, graph->name(), semantics);
-  if (contracted) {
+  if (simulate_groups) {
     ContractedGraph small = ContractGroups(*graph, grouping);
     loaded.searched =
         std::make_shared<const Problem>(std::make_shared<const Graph>(std::move(small.graph)),
@@ -134,7 +134,7 @@ LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                                         objective);
   }
   loaded.exact = std::move(costed).WithGroups(std::move(grouping), objective);
-  if (!contracted) loaded.searched = loaded.exact;
+  if (!simulate_groups) loaded.searched = loaded.exact;
   EMPLACE_CHECK(loaded.searched->num_groups() == loaded.exact->num_groups());
   return loaded;
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/problem/passes.h"
+#include "experiments/problem/coarsening_passes.h"
 #include "experiments/problem/step_interval.h"
 #include "framework/cost/cost_table.h"
 #include "framework/search/problem.h"
@@ -46,10 +46,10 @@ std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path);
 struct LoadedProblem {
   /// Every op simulated, with the groups that are placed together.
   std::shared_ptr<const Problem> exact;
-  /// The problem for agents: `exact` itself or, if `contracted`, the graph in which each group is
-  /// one op or a few (ContractGroups()). It is faster to simulate, but an approximation.
+  /// The problem for agents: `exact` itself or, if `simulate_groups`, the graph in which each group
+  /// is one op or a few (ContractGroups()). It is faster to simulate, but an approximation.
   std::shared_ptr<const Problem> searched;
-  bool contracted = false;
+  bool simulate_groups = false;
   /// The interval of simulated step times of `exact` (FindInterval()).
   StepInterval interval;
 
@@ -61,7 +61,7 @@ struct LoadedProblem {
 /// Chooses the costs of all ops (framework/cost/FORMAT.md, "How the cost of an op is found"),
 /// coarsens the graph and makes the problem.
 /// @param passes      coarsening, in order
-/// @param contracted  agents search the graph of the groups
+/// @param simulate_groups  agents search the graph of the groups
 /// @param where       names the run in messages about costs
 /// @param table       measured costs, or nullptr; a warning goes to stderr if it lacks a device
 ///   kind of the cluster
@@ -69,9 +69,9 @@ struct LoadedProblem {
 /// @throws InputError as ComputeCosts(), ApplyPasses(), ContractGroups() and Problem do
 LoadedProblem MakeProblem(std::shared_ptr<const Graph> graph,
                           std::shared_ptr<const Cluster> cluster,
-                          const std::vector<Pass>& passes,
+                          const std::vector<CoarseningPass>& passes,
                           Objective objective,
-                          bool contracted,
+                          bool simulate_groups,
                           const std::string& where,
                           const CostTable* table = nullptr,
                           Semantics semantics = Semantics::kStream);

@@ -33,7 +33,7 @@ std::optional<DrawnPlacement> DrawPlacement(const ProblemRuns& problem,
     const auto found = ReadRecord<PlacementRecord>(reader, best);
     drawn.device_of_op = found.Devices(
         earlier.graph->num_ops(), earlier.cluster->num_devices(), where + ": " + best);
-    if (!earlier.contracted && found.issue_order) {
+    if (!earlier.simulate_groups && found.issue_order) {
       issue_order = found.IssueOrder(*earlier.graph, where + ": " + best);
     }
     drawn.searched = run->best.value().step_time;
@@ -41,7 +41,7 @@ std::optional<DrawnPlacement> DrawPlacement(const ProblemRuns& problem,
   drawn.problem = MakeRunProblem(earlier, where);
   drawn.ops = MakeExactProblem(earlier, where);
   SimulatorOptions how = HowSimulated(earlier, *drawn.ops);
-  const bool by_rank = drawn.problem.contracted && !earlier.issue_order.empty();
+  const bool by_rank = drawn.problem.simulate_groups && !earlier.issue_order.empty();
   drawn.best_single_device =
       BestSingleDevice(drawn.problem.searched,
                        WithPriority(how,

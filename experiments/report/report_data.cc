@@ -122,7 +122,7 @@ Json AgentsJson(const ProblemRuns& problem, const DrawnPlacement& drawn, Nanos b
 Json DrawnJson(const DrawnPlacement& drawn) {
   const Cluster& cluster = drawn.ops->cluster();
   const Outcome& outcome = drawn.timeline.outcome;
-  Json devices = Json::array(), channels = Json::array(), rungs = Json::object();
+  Json devices = Json::array(), channels = Json::array(), sources = Json::object();
   for (const DeviceOutcome& device : outcome.devices) {
     devices.push_back(
         {{"busy_ns", device.busy}, {"peak_bytes", device.peak}, {"deficit_bytes", device.deficit}});
@@ -135,9 +135,9 @@ Json DrawnJson(const DrawnPlacement& drawn) {
                         {"transfers", channel.transfers},
                         {"bytes", channel.bytes}});
   }
-  const RungShares shares = ComputeRungShares(drawn.ops->costs(), drawn.device_of_op);
-  for (int rung = 0; rung < kNumRungs; ++rung) {
-    rungs[std::string(ToString(static_cast<Rung>(rung)))] = shares[rung];
+  const CostSourceShares shares = ComputeCostSourceShares(drawn.ops->costs(), drawn.device_of_op);
+  for (int source = 0; source < kNumCostSources; ++source) {
+    sources[std::string(ToString(static_cast<CostSource>(source)))] = shares[source];
   }
   return {{"label", drawn.label},
           {"step_time_ns", outcome.step_time},
@@ -145,7 +145,7 @@ Json DrawnJson(const DrawnPlacement& drawn) {
           {"feasible", outcome.feasible},
           {"devices", std::move(devices)},
           {"channels", std::move(channels)},
-          {"rungs", std::move(rungs)},
+          {"cost_sources", std::move(sources)},
           {"placement", drawn.device_of_op}};
 }
 

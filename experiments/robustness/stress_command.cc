@@ -243,7 +243,7 @@ void AddStressCommand(Command program) {
   command.Footer(
       "Regret: how much longer a step takes with a placement than with the best of them in the "
       "same "
-      "draw.\nEvery op is simulated, also if the run contracted its groups. What comes out is kept "
+      "draw.\nEvery op is simulated, also if the run simulated its groups. What comes out is kept "
       "in "
       "the results\nfile: `emplace report` draws it, `emplace table --layout robustness` shows "
       "it, also of a sweep, where regret is over the best of all its runs of a problem.");

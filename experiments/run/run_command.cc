@@ -56,11 +56,11 @@ std::string FitLabelled(const std::string& text, const TextView& view) {
 
 std::string BudgetText(const RunConfig& config) {
   std::vector<std::string> limits;
-  if (config.max_evaluations > 0) {
-    limits.push_back(fmt::format("{} evaluations", config.max_evaluations));
+  if (config.max_evaluations) {
+    limits.push_back(fmt::format("{} evaluations", *config.max_evaluations));
   }
-  if (config.max_seconds > 0) limits.push_back(fmt::format("{} s", config.max_seconds));
-  if (config.max_steps > 0) limits.push_back(fmt::format("{} steps", config.max_steps));
+  if (config.max_seconds) limits.push_back(fmt::format("{} s", *config.max_seconds));
+  if (config.max_steps) limits.push_back(fmt::format("{} steps", *config.max_steps));
   return fmt::format("{}", fmt::join(limits, " or "));
 }
 

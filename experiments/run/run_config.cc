@@ -47,14 +47,14 @@ void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
 }
 
 Budget ParseBudget(const ConfigNode& root, const RunConfig& config) {
-  if (config.max_evaluations == 0 && config.max_seconds == 0 && config.max_steps == 0) {
+  if (!config.max_evaluations && !config.max_seconds && !config.max_steps) {
     PlaceOf(root, "budget")
-        .Fail("expected at least one limit above 0 among evaluations, seconds and steps");
+        .Fail("expected at least one limit among evaluations, seconds and steps");
   }
   Budget budget;
-  if (config.max_evaluations > 0) budget.evaluations = config.max_evaluations;
-  if (config.max_seconds > 0) budget.seconds = config.max_seconds;
-  if (config.max_steps > 0) budget.steps = config.max_steps;
+  if (config.max_evaluations) budget.evaluations = *config.max_evaluations;
+  if (config.max_seconds) budget.seconds = *config.max_seconds;
+  if (config.max_steps) budget.steps = *config.max_steps;
   return budget;
 }
 
@@ -64,10 +64,11 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
                                      const std::filesystem::path& beside) {
   const std::string& file = plan.config.issue_order;
   if (plan.priority == Priority::kSearched) {
-    const char* const other = plan.config.contracted ? "contracted: true, which searches a graph "
-                                                       "with other ops"
-                              : plan.config.gpu >= 0 ? "gpu, which simulates in one order"
-                                                     : nullptr;
+    const char* const other = plan.config.simulate_groups
+                                  ? "simulate_groups: true, which searches a graph "
+                                    "with other ops"
+                              : plan.config.gpu ? "gpu, which simulates in one order"
+                                                : nullptr;
     if (other != nullptr) {
       root.At("priority")
           .Fail(fmt::format("priority searched does not apply to {}; choices: id, upward_rank",
@@ -85,30 +86,31 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
   if (file.empty()) {
     root.At("priority").Fail("priority given needs issue_order: FILE, a placement file");
   }
-  if (plan.config.contracted) {
+  if (plan.config.simulate_groups) {
     root.At("priority")
         .Fail(
-            "priority given does not apply to contracted: true, which searches a graph with other "
+            "priority given does not apply to simulate_groups: true, which searches a graph with "
+            "other "
             "ops; "
             "choices: id, upward_rank");
   }
   return LookBeside(file, beside);
 }
 
-// Checks that the requested evaluator matches the launched processes.
-void RequireLauncher(const ConfigNode& root, const std::string& evaluator) {
+// Checks that the requested ranks match the launched processes.
+void RequireLauncher(const ConfigNode& root, const std::string& ranks) {
   const int launched = LaunchedRanks();
-  if (evaluator == "mpi" && launched == 0) {
-    root.At("evaluator")
-        .Fail(
-            "evaluator mpi needs processes: mpirun -n N emplace run ...; this one was started "
-            "alone; choices: auto, local");
+  if (ranks == "mpi" && launched == 0) {
+    root.At("ranks").Fail(
+        "ranks mpi needs several processes (mpirun -n N emplace run ...), got one process; "
+        "choices: "
+        "auto, none");
   }
-  if (evaluator == "local" && launched > 1) {
-    root.At("evaluator")
-        .Fail(fmt::format("evaluator local, but mpirun started {} processes, which would all do "
-                          "the same; choices: auto, mpi",
-                          launched));
+  if (ranks == "none" && launched > 1) {
+    root.At("ranks").Fail(
+        fmt::format("ranks none needs one process, mpirun started {}, which would all do the same; "
+                    "choices: auto, mpi",
+                    launched));
   }
 }
 
@@ -140,16 +142,16 @@ void RunConfig::Visit(FieldVisitor& v) {
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
   v.Field("gpu",
           gpu,
-          AtLeast(-1),
-          "simulate on this GPU, 0 being the first, in stream semantics; -1: none. Pays for agents "
-          "that evaluate thousands of placements at once");
+          AtLeast(0),
+          "simulates on this GPU, 0 being the first, in stream semantics. Pays for agents that "
+          "evaluate thousands of placements at once");
   v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
   v.Field("coarsen",
           coarsen,
           "passes, in order: colocate (always first), gradients, single_consumer: {max_share: 1}, "
-          "scope: {depth: 1}, cheapest: {groups: 128}, heavy_edge: {groups: 128}");
-  v.Field("contracted",
-          contracted,
+          "scope: {depth: 1}, merge_cheapest: {groups: 128}, heavy_edge: {groups: 128}");
+  v.Field("simulate_groups",
+          simulate_groups,
           "simulate each group as a few ops (as few as the order of the groups allows) instead of "
           "op by op: "
           "faster, an approximation");
@@ -163,17 +165,17 @@ void RunConfig::Visit(FieldVisitor& v) {
                start,
                "",
                "what every agent with the setting start begins from, unless its map says another: "
-               "heuristics (the best of them), single_gpu, nothing, ... (`emplace list agents "
+               "heuristics (the best of them), single_gpu, none, ... (`emplace list agents "
                "hill_climb` names them); empty: each agent's own");
   v.Field(
       "seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\", of one alone [3]");
-  v.Group("budget", "limits for each agent and seed; 0: no limit", [this](FieldVisitor& b) {
-    b.Field("evaluations", max_evaluations, AtLeast(0), "placements simulated");
+  v.Group("budget", "limits for each agent and seed", [this](FieldVisitor& b) {
+    b.Field("evaluations", max_evaluations, AtLeast(1), "placements simulated");
     b.Field("seconds",
             max_seconds,
-            AtLeast(0),
+            AtLeast(1e-3),
             "wall-clock time [s]; results then depend on the machine's speed");
-    b.Field("steps", max_steps, AtLeast(0), "units of search");
+    b.Field("steps", max_steps, AtLeast(1), "units of search");
   });
   v.Field("steps_per_measurement",
           steps_per_measurement,
@@ -186,12 +188,11 @@ void RunConfig::Visit(FieldVisitor& v) {
           AtLeast(0),
           "that share each batch of placements of a search, or search side by side (portfolio); 0: "
           "the cores that jobs leave. Changes no result");
-  v.AddedField("evaluator",
-               evaluator,
+  v.AddedField("ranks",
+               ranks,
                "auto",
-               "who evaluates: mpi (each search over all processes that mpirun started, one search "
-               "at a time), local (this process alone), auto (mpi under mpirun, else local). "
-               "Changes no result");
+               "processes of a search: mpi (all that mpirun started, one search at a time), none "
+               "(this process alone), auto (mpi under mpirun, otherwise none). Changes no result");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
@@ -284,19 +285,19 @@ RunPlan MakeRunPlan(const ConfigNode& root,
       ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
   plan.issue_order = FindIssueOrder(root, plan, beside);
   plan.objective = ParseObjective(config.objective, PlaceOf(root, "objective").Where());
-  if (config.gpu >= 0) {
+  if (config.gpu) {
     const std::string reason = WhyNotOnGpu(plan.simulator.semantics, plan.objective);
-    if (!reason.empty()) root.At("gpu").Fail(reason + "; leave out gpu or set it to -1");
+    if (!reason.empty()) root.At("gpu").Fail(reason + "; leave out gpu or set it to none");
   }
   plan.passes = ParsePasses(config.coarsen);
   plan.agents = ParseAgents(root.At("agents"), registry, beside, {}, config.start);
   plan.seeds = ParseSeeds(config.seeds);
   plan.budget = ParseBudget(root, config);
-  static const std::vector<std::string> kEvaluators = {"auto", "local", "mpi"};
-  if (std::ranges::find(kEvaluators, config.evaluator) == kEvaluators.end()) {
-    ThrowUnknown(PlaceOf(root, "evaluator").Where(), "evaluator", config.evaluator, kEvaluators);
+  static const std::vector<std::string> kRanks = {"auto", "mpi", "none"};
+  if (std::ranges::find(kRanks, config.ranks) == kRanks.end()) {
+    ThrowUnknown(PlaceOf(root, "ranks").Where(), "ranks", config.ranks, kRanks);
   }
-  RequireLauncher(root, config.evaluator);
+  RequireLauncher(root, config.ranks);
   plan.simulator.threads = config.threads > 0 ? config.threads : NumCores();
   return plan;
 }

@@ -5,10 +5,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/problem/passes.h"
+#include "experiments/problem/coarsening_passes.h"
 #include "experiments/problem/priority.h"
 #include "experiments/run/agent_spec.h"
 #include "framework/config/fields.h"
@@ -25,21 +26,21 @@ struct RunConfig {
   std::string priority = "id";
   std::string issue_order;
   bool count_gaps = false;
-  int gpu = -1;
+  std::optional<int> gpu;
   std::string objective = "step_time";
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
-  bool contracted = false;
+  bool simulate_groups = false;
   ConfigNode agents = ConfigNode::FromString("[]", "default");
   std::string start;
   ConfigNode seeds = ConfigNode::FromString("[0]", "default");
-  std::int64_t max_evaluations = 0;  // these three are the map `budget`; 0: no limit
-  double max_seconds = 30;           // [s]
-  std::int64_t max_steps = 0;
+  std::optional<std::int64_t> max_evaluations;  // these three are the map `budget`
+  std::optional<double> max_seconds = 30;       // [s]
+  std::optional<std::int64_t> max_steps;
   // The reference code of ICLR 2018 measures ten steps after one discarded step.
   int steps_per_measurement = 11;
   int jobs = 0;
   int threads = 0;
-  std::string evaluator = "auto";
+  std::string ranks = "auto";
   std::string output;
 
   void Visit(FieldVisitor& v);
@@ -55,7 +56,7 @@ struct RunPlan {
   Priority priority = Priority::kId;
   std::filesystem::path issue_order;  ///< placement file, for Priority::kGiven; else empty
   Objective objective = Objective::kStepTime;
-  std::vector<Pass> passes;
+  std::vector<CoarseningPass> passes;
   std::vector<AgentSpec> agents;
   std::vector<std::uint64_t> seeds;
   Budget budget;

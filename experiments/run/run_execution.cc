@@ -62,7 +62,7 @@ SearchResult SearchTaskOf(const Run& run, const SearchTask& task, const Observer
                       run.searched,
                       run.earlier,
                       observers,
-                      run.ranks != nullptr ? &run.ranks->lockstep : nullptr);
+                      run.ranks != nullptr ? &run.ranks->replicated : nullptr);
 }
 
 // The part of ranks above 0 in a run.
@@ -84,7 +84,7 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
   const SearchResult* best = nullptr;
   std::atomic<bool> unwritable = false;
   ParallelFor(count, run.jobs, [&](int i) {
-    if (unwritable || (run.ranks != nullptr && run.ranks->lockstep.broken())) return;
+    if (unwritable || (run.ranks != nullptr && run.ranks->replicated.broken())) return;
     const SearchTask& task = run.tasks[i];
     const AgentSpec& spec = run.plan.agents[task.agent];
     bool written = false;
@@ -136,11 +136,11 @@ void SearchAll(Run& run, ResultsFile& file, const RunChoices& choices) {
 void WarnOfNothingLearned(const Run& run) {
   const RunConfig& config = run.plan.config;
   std::vector<std::string> limits;
-  if (config.max_evaluations > 0) {
-    limits.push_back(fmt::format("evaluations: {}", config.max_evaluations));
+  if (config.max_evaluations) {
+    limits.push_back(fmt::format("evaluations: {}", *config.max_evaluations));
   }
-  if (config.max_seconds > 0) limits.push_back(fmt::format("seconds: {}", config.max_seconds));
-  if (config.max_steps > 0) limits.push_back(fmt::format("steps: {}", config.max_steps));
+  if (config.max_seconds) limits.push_back(fmt::format("seconds: {}", *config.max_seconds));
+  if (config.max_steps) limits.push_back(fmt::format("steps: {}", *config.max_steps));
   for (int agent = 0; agent < std::ssize(run.plan.agents); ++agent) {
     int searches = 0, untrained = 0;
     for (std::size_t i = 0; i < run.tasks.size(); ++i) {
@@ -186,7 +186,7 @@ LoadedProblem ProblemLoader::Load(const RunPlan& plan) {
                      cluster,
                      plan.passes,
                      plan.objective,
-                     plan.config.contracted,
+                     plan.config.simulate_groups,
                      plan.graph.string() + (costs ? " with costs " + plan.costs.string() : ""),
                      costs.get(),
                      plan.simulator.semantics);
@@ -217,7 +217,8 @@ Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {
     run.plan.ShareCores(std::min<int>(run.jobs, std::ssize(run.tasks)));
   }
   run.searched = run.plan.SimulatorFor(*run.problem.searched);
-  run.exact = run.problem.contracted ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
+  run.exact =
+      run.problem.simulate_groups ? run.plan.SimulatorFor(*run.problem.exact) : run.searched;
   RequireAgents(run);
   run.bounds = BoundProblem(run.problem);
   run.scale.best_single_device = BestSingleDevice(run.problem.searched, run.searched);
@@ -282,7 +283,7 @@ std::string WriteBestPlacement(const Run& run,
   if (best == nullptr) return "";
   const Problem& exact = *run.problem.exact;
   const fs::path path = fs::path(output).replace_extension(".placement.json");
-  const bool own_order = !run.problem.contracted && !best->best->issue_order.empty();
+  const bool own_order = !run.problem.simulate_groups && !best->best->issue_order.empty();
   SimulatedAs simulated = DescribeSimulation(run.plan);
   simulated.step_time = best->best->outcome.step_time;
   WriteFileAtomically(path,

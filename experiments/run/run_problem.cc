@@ -11,19 +11,19 @@
 
 namespace emplace {
 
-ProblemId IdOf(const Problem& exact, bool contracted, const SimulatorOptions& how) {
+ProblemId IdOf(const Problem& exact, bool simulate_groups, const SimulatorOptions& how) {
   ProblemId id = IdOf(exact);
   std::ostringstream order;
   WriteRawList(order, how.issue_order);
   WriteRaw(order, how.order_may_change);
-  id[ProblemPart::kSemantics] =
-      FingerprintOf(fmt::format("{} {} {}", ToString(how.semantics), how.count_gaps, contracted));
+  id[ProblemPart::kSemantics] = FingerprintOf(
+      fmt::format("{} {} {}", ToString(how.semantics), how.count_gaps, simulate_groups));
   id[ProblemPart::kOrder] = FingerprintOf(order.view());
   return id;
 }
 
 ProblemId IdOf(const RunPlan& plan, const LoadedProblem& problem) {
-  return IdOf(*problem.exact, problem.contracted, plan.SimulatorFor(*problem.exact));
+  return IdOf(*problem.exact, problem.simulate_groups, plan.SimulatorFor(*problem.exact));
 }
 
 std::string IdKey(ProblemPart part) {

@@ -15,8 +15,8 @@
 namespace emplace {
 
 /// Returns the id of a problem as it is simulated.
-/// @param contracted  the searches see the graph of the groups
-ProblemId IdOf(const Problem& exact, bool contracted, const SimulatorOptions& how);
+/// @param simulate_groups  the searches see the graph of the groups
+ProblemId IdOf(const Problem& exact, bool simulate_groups, const SimulatorOptions& how);
 /// Returns the id of the problem of a plan. @throws InputError as RunPlan::SimulatorFor() does
 ProblemId IdOf(const RunPlan& plan, const LoadedProblem& problem);
 

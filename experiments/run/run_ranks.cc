@@ -17,7 +17,7 @@
 namespace emplace {
 
 RunRanks::RunRanks(Communicator& communicator)
-    : cores(CoresPerRank(communicator)), lockstep(communicator) {
+    : cores(CoresPerRank(communicator)), replicated(communicator) {
 }
 
 void ShareEarlier(RunRanks& ranks, std::map<std::string, SearchResult>& earlier) {
@@ -28,7 +28,7 @@ void ShareEarlier(RunRanks& ranks, std::map<std::string, SearchResult>& earlier)
   const std::string text = out.str();
   std::vector<std::byte> bytes(text.size());
   if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
-  ranks.lockstep.Broadcast("resumes", bytes);
+  ranks.replicated.Broadcast("resumes", bytes);
   if (ranks.is_first()) return;
   std::istringstream in(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   while (in.peek() != std::istringstream::traits_type::eof()) {
@@ -50,10 +50,10 @@ int RunOverRanks(const std::function<int(RunRanks*)>& run) {
   try {
     const int code = run(&ranks);
     std::vector<std::byte> nothing;
-    ranks.lockstep.Broadcast("is done", nothing);
+    ranks.replicated.Broadcast("is done", nothing);
     return code;
   } catch (const std::exception& error) {
-    ranks.lockstep.Fail(error.what());
+    ranks.replicated.Fail(error.what());
     if (is_first) throw;
     // Rank 0 reports the error and ends with its code. If this rank failed, mpirun would kill all
     // ranks, perhaps before rank 0 has reported.

@@ -10,7 +10,7 @@
 
 #include "experiments/run/search_run.h"
 #include "framework/ranks/communicator.h"
-#include "framework/search/lockstep.h"
+#include "framework/search/replicated_search.h"
 
 namespace emplace {
 
@@ -19,11 +19,11 @@ struct RunRanks {
   /// Constructs the object on all ranks together. @param communicator  must outlive this object
   explicit RunRanks(Communicator& communicator);
 
-  int size() const { return lockstep.size(); }
-  bool is_first() const { return lockstep.rank() == 0; }
+  int size() const { return replicated.size(); }
+  bool is_first() const { return replicated.rank() == 0; }
 
   int cores;  ///< cores of each rank on this machine (CoresPerRank())
-  Lockstep lockstep;
+  ReplicatedSearch replicated;
 };
 
 /// Sends the searches that rank 0 resumes to all ranks. @param earlier  the searches on rank 0

@@ -92,7 +92,7 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader, const EarlierRun& 
         .label = label,
         .placement = {placement.Devices(run.graph->num_ops(), run.cluster->num_devices(), where)},
         .searched = outcome.step_time};
-    if (!run.contracted) next.issue_order = placement.IssueOrder(*run.graph, where);
+    if (!run.simulate_groups) next.issue_order = placement.IssueOrder(*run.graph, where);
     found.emplace_back(!outcome.feasible, outcome.step_time, std::move(next));
   }
   if (found.empty()) {
@@ -118,7 +118,7 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   run.passes =
       ParsePasses(ConfigNode::FromString(reader.Text("/config", "yaml"), name).At("coarsen"));
   if (reader.Text("/problem", "objective") == "period") run.objective = Objective::kPeriod;
-  run.contracted = reader.Int("/problem", "contracted") != 0;
+  run.simulate_groups = reader.Int("/problem", "simulate_groups") != 0;
   run.semantics = ParseSemantics(reader.Text("/problem", "semantics"), name);
   run.count_gaps = reader.Int("/problem", "count_gaps") != 0;
   if (reader.HasAttribute("/problem", "priority")) {
@@ -167,8 +167,8 @@ PlacedRun ReadPlacedRun(const std::string& placement, const RunFiles& files) {
   run.priority = ParsePriority(simulated.priority, where + "priority", run.semantics);
   run.objective = ParseObjective(simulated.objective, where + "objective");
   run.count_gaps = simulated.count_gaps;
-  run.contracted = !simulated.contracted.empty();
-  if (run.contracted) {
+  run.simulate_groups = !simulated.contracted.empty();
+  if (run.simulate_groups) {
     run.passes = ParsePasses(ConfigNode::FromString(simulated.contracted, where + "contracted"));
   }
   if (!files.costs.empty()) {
@@ -200,7 +200,7 @@ SimulatedAs DescribeSimulation(const EarlierRun& run) {
           .objective = std::string(ToString(run.objective)),
           .count_gaps = run.count_gaps,
           .costs = run.costs_path.empty() ? "none" : run.costs_path.string(),
-          .contracted = run.contracted ? FormatPasses(run.passes) : "",
+          .contracted = run.simulate_groups ? FormatPasses(run.passes) : "",
           .step_time = {}};
 }
 
@@ -211,7 +211,7 @@ SimulatedAs DescribeSimulation(const RunPlan& plan) {
           .objective = std::string(ToString(plan.objective)),
           .count_gaps = plan.simulator.count_gaps,
           .costs = costs.lexically_normal().string(),
-          .contracted = plan.config.contracted ? FormatPasses(plan.passes) : "",
+          .contracted = plan.config.simulate_groups ? FormatPasses(plan.passes) : "",
           .step_time = {}};
 }
 
@@ -234,7 +234,7 @@ LoadedProblem MakeRunProblem(const EarlierRun& run, const std::string& where) {
                      run.cluster,
                      run.passes,
                      run.objective,
-                     run.contracted,
+                     run.simulate_groups,
                      where,
                      run.costs.get(),
                      run.semantics);
@@ -249,7 +249,7 @@ SimulatorOptions HowSimulated(const EarlierRun& run, const Problem& problem) {
 
 SimulatorOptions HowSearched(const EarlierRun& run, const Problem& searched) {
   SimulatorOptions how = HowSimulated(run, searched);
-  if (!run.contracted) {
+  if (!run.simulate_groups) {
     how.order_may_change =
         run.priority == Priority::kSearched && EntryOf(run.semantics).has_issue_order;
     return how;

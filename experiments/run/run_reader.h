@@ -33,9 +33,9 @@ struct EarlierRun {
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const CostTable> costs;  ///< nullptr: costs of the graph and the roofline model
   std::filesystem::path costs_path;        ///< empty without a cost table
-  std::vector<Pass> passes;                ///< coarsening
+  std::vector<CoarseningPass> passes;      ///< coarsening
   Objective objective = Objective::kStepTime;
-  bool contracted = false;                  ///< the agents saw the graph of the groups
+  bool simulate_groups = false;             ///< the agents saw the graph of the groups
   Semantics semantics = Semantics::kQueue;  ///< semantics of the search
   bool count_gaps = false;                  ///< SimulatorOptions::count_gaps
   Priority priority = Priority::kId;        ///< rule of the issue order

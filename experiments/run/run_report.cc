@@ -29,7 +29,7 @@ std::string HeaderText(const Run& run) {
           : fmt::format(" with priority {}", ToString(run.plan.priority)),
       run.plan.simulator.count_gaps ? " counting trailing gaps" : "",
       run.plan.objective == Objective::kPeriod ? "period of pipelined steps" : "step time",
-      run.problem.contracted ? ", groups contracted (an approximation)" : "",
+      run.problem.simulate_groups ? ", groups contracted (an approximation)" : "",
       FormatTime(run.bounds.proven.value),
       run.bounds.proven.method,
       FormatTime(run.bounds.simple.critical_path),
@@ -130,7 +130,7 @@ std::string BestText(const Run& run, const TableRow& row, const std::filesystem:
                                  proof,
                                  FormatShares(SharesOf(run.problem, best.placement)));
   if (best.outcome.feasible) text += IntervalText(run, row, best.outcome.step_time);
-  if (run.problem.contracted) {
+  if (run.problem.simulate_groups) {
     const Outcome exact = MakeSimulator(run.problem.exact, run.exact)->Evaluate(best.placement);
     text +=
         fmt::format("exact    the same placement simulated op by op: {}\n",
@@ -146,7 +146,7 @@ std::string TableAsJson(const Run& run, const std::vector<TableRow>& rows) {
   json["semantics"] = ToString(run.plan.simulator.semantics);
   json["priority"] = ToString(run.plan.priority);
   json["objective"] = run.plan.config.objective;
-  json["contracted"] = run.problem.contracted;
+  json["simulate_groups"] = run.problem.simulate_groups;
   json["bound_ns"] = run.bounds.proven.value;
   json["bound_method"] = run.bounds.proven.method;
   json["optimal"] = std::ranges::any_of(

@@ -8,13 +8,13 @@
 #include "framework/cost/cost_model.h"
 
 namespace emplace {
-RungShares SharesOf(const LoadedProblem& problem, const Placement& placement) {
-  return ComputeRungShares(problem.exact->costs(), problem.Expand(placement));
+CostSourceShares SharesOf(const LoadedProblem& problem, const Placement& placement) {
+  return ComputeCostSourceShares(problem.exact->costs(), problem.Expand(placement));
 }
 
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem) {
   if (plan.objective != Objective::kStepTime) return {{}, "held-out placements are of step times"};
-  if (problem.contracted) return {{}, "held-out placements are simulated op by op"};
+  if (problem.simulate_groups) return {{}, "held-out placements are simulated op by op"};
   return problem.interval;
 }
 
@@ -46,8 +46,8 @@ void WriteRunHeader(ResultsFile& file,
   }
   file.SetAttribute("/problem", "count_gaps", std::int64_t{plan.simulator.count_gaps});
   file.SetAttribute("/problem", "objective", plan.config.objective);
-  file.SetAttribute("/problem", "contracted", std::int64_t{problem.contracted});
-  WriteProblemId(file, IdOf(exact, problem.contracted, how));
+  file.SetAttribute("/problem", "simulate_groups", std::int64_t{problem.simulate_groups});
+  WriteProblemId(file, IdOf(exact, problem.simulate_groups, how));
   WriteBound(file, bounds.proven, std::nullopt);
   file.SetAttribute("/problem", "critical_path_ns", bounds.simple.critical_path);
   file.SetAttribute("/problem", "work_ns", bounds.simple.work);

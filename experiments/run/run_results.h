@@ -41,6 +41,6 @@ void WriteSearch(ResultsFile& file,
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem);
 
 /// Returns the shares of a placement's op time by the source of the costs, in the exact problem.
-RungShares SharesOf(const LoadedProblem& problem, const Placement& placement);
+CostSourceShares SharesOf(const LoadedProblem& problem, const Placement& placement);
 
 }  // namespace emplace

@@ -146,7 +146,7 @@ SearchResult MakeOrResume(const RunPlan& plan,
                           const SimulatorOptions& simulator,
                           const EarlierSearches& searches,
                           Observers observers,
-                          Lockstep* lockstep) {
+                          ReplicatedSearch* replicated) {
   const auto found = searches.find(SearchLabel(spec, seed));
   const SearchResult* earlier = found != searches.end() ? &found->second : nullptr;
   if (earlier != nullptr && earlier->checkpoint.empty()) return *earlier;
@@ -172,7 +172,7 @@ SearchResult MakeOrResume(const RunPlan& plan,
                                   earlier,
                                   observers,
                                   plan.config.gpu,
-                                  lockstep);
+                                  replicated);
   if (unwritable) std::rethrow_exception(unwritable);
   if (result.status == SearchStatus::kNotBegun) return result;
   // A search that was stopped within a step cannot resume later than at its last checkpoint.

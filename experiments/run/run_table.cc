@@ -353,13 +353,13 @@ std::string FormatTableJson(const std::vector<TableRow>& rows,
   return list.dump(2);
 }
 
-std::string FormatShares(const RungShares& shares) {
+std::string FormatShares(const CostSourceShares& shares) {
   constexpr double kShown = 5e-4;  // smaller shares would read 0.0 %
   std::vector<std::string> parts;
-  for (int rung = 0; rung < kNumRungs; ++rung) {
-    if (shares[rung] < kShown) continue;
-    parts.push_back(
-        fmt::format("{} {:.1f} %", ToString(static_cast<Rung>(rung)), 100 * shares[rung]));
+  for (int source = 0; source < kNumCostSources; ++source) {
+    if (shares[source] < kShown) continue;
+    parts.push_back(fmt::format(
+        "{} {:.1f} %", ToString(static_cast<CostSource>(source)), 100 * shares[source]));
   }
   return parts.empty() ? "no work" : fmt::format("{}", fmt::join(parts, ", "));
 }

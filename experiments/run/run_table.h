@@ -83,6 +83,6 @@ std::string FormatDeficit(const Outcome& outcome, const Cluster& cluster);
 
 /// Returns "measured 99.2 %, roofline 0.8 %": the shares of a placement's op time by the source of
 /// the costs; "no work" if all are 0.
-std::string FormatShares(const RungShares& shares);
+std::string FormatShares(const CostSourceShares& shares);
 
 }  // namespace emplace

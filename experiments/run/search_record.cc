@@ -24,13 +24,14 @@ std::vector<int> AsIssueOrder(const std::vector<std::int64_t>& ops,
   return order;
 }
 
-void VisitShares(RecordVisitor& v, RungShares& shares) {
-  for (int rung = 0; rung < kNumRungs; ++rung) {
-    v.Field("rung_" + std::string(ToString(static_cast<Rung>(rung))), shares[rung]);
+void VisitShares(RecordVisitor& v, CostSourceShares& shares) {
+  for (int source = 0; source < kNumCostSources; ++source) {
+    v.Field("cost_source_" + std::string(ToString(static_cast<CostSource>(source))),
+            shares[source]);
   }
 }
 
-OutcomeRecord::OutcomeRecord(const MeteredEvaluator::Best& best, const RungShares& shares)
+OutcomeRecord::OutcomeRecord(const MeteredEvaluator::Best& best, const CostSourceShares& shares)
     : step_time(best.outcome.step_time),
       feasible(best.outcome.feasible),
       evaluation(best.index),

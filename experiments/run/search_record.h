@@ -20,11 +20,11 @@ struct OutcomeRecord {
   Nanos step_time = 0;
   bool feasible = false;
   std::int64_t evaluation = 0;
-  RungShares shares{};
+  CostSourceShares shares{};
   std::vector<std::int64_t> busy, peak, deficit;  ///< [devices]
 
   OutcomeRecord() = default;
-  OutcomeRecord(const MeteredEvaluator::Best& best, const RungShares& shares);
+  OutcomeRecord(const MeteredEvaluator::Best& best, const CostSourceShares& shares);
   /// Returns the outcome with step time, feasibility and devices.
   /// @param where  file and group, for messages
   /// @throws InputError if the number of devices is not `num_devices`
@@ -101,7 +101,8 @@ std::vector<int> AsIssueOrder(const std::vector<std::int64_t>& ops,
                               const Graph& graph,
                               const std::string& where);
 
-/// Visits the shares of a placement's op time by the source of the costs, as `rung_measured`, ...
-void VisitShares(RecordVisitor& v, RungShares& shares);
+/// Visits the shares of a placement's op time by the source of the costs, as
+/// `cost_source_measured`, ...
+void VisitShares(RecordVisitor& v, CostSourceShares& shares);
 
 }  // namespace emplace

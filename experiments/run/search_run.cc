@@ -134,25 +134,24 @@ SearchResult MakeSearch(const std::shared_ptr<const Problem>& problem,
                         const Budget& budget,
                         const SearchResult* earlier,
                         const Observers& observers,
-                        int gpu,
-                        Lockstep* lockstep,
+                        std::optional<int> gpu,
+                        ReplicatedSearch* replicated,
                         SearchResult result) {
   std::unique_ptr<Evaluator> inner;
   std::optional<DistributedEvaluator> distributed;
   std::unique_ptr<Agent> agent;
   std::optional<MeteredEvaluator> evaluator;
   try {
-    inner =
-        gpu >= 0 ? MakeGpuSimulator(problem, simulator, gpu) : MakeSimulator(problem, simulator);
+    inner = gpu ? MakeGpuSimulator(problem, simulator, *gpu) : MakeSimulator(problem, simulator);
     AgentContext context{.problem = problem, .seed = result.seed};
     std::function<bool()> cancelled;
-    if (lockstep == nullptr || lockstep->rank() == 0) {
+    if (replicated == nullptr || replicated->rank() == 0) {
       context.end_construction = Interrupt(StopRequest::requested);
       context.end_step = Interrupt(StopRequest::urgent);
       cancelled = [] { return StopRequest::urgent(); };
     }
     agent = spec.entry->make(context, spec.settings);
-    if (lockstep != nullptr) distributed.emplace(*inner, *lockstep);
+    if (replicated != nullptr) distributed.emplace(*inner, *replicated);
     evaluator.emplace(
         distributed ? static_cast<Evaluator&>(*distributed) : *inner, budget, std::move(cancelled));
     if (earlier != nullptr) {
@@ -274,14 +273,14 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const Budget& budget,
                        const SearchResult* earlier,
                        const Observers& observers,
-                       int gpu,
-                       Lockstep* lockstep) {
+                       std::optional<int> gpu,
+                       ReplicatedSearch* replicated) {
   SearchResult result;
   result.label = SearchLabel(spec, seed);
   result.seed = seed;
   bool wanted = !StopRequest::requested();
-  if (lockstep != nullptr) {
-    wanted = lockstep->Begin(
+  if (replicated != nullptr) {
+    wanted = replicated->Begin(
         ChecksumOf(IdOf(*problem, false, simulator), spec, budget, result, earlier), wanted);
   }
   if (!wanted) {
@@ -290,10 +289,10 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
     return result;
   }
   result = MakeSearch(
-      problem, simulator, spec, budget, earlier, observers, gpu, lockstep, std::move(result));
-  if (lockstep != nullptr) {
-    if (lockstep->broken()) throw RunError(result.error);
-    lockstep->End(fmt::format("{} {}", ToString(result.status), result.error));
+      problem, simulator, spec, budget, earlier, observers, gpu, replicated, std::move(result));
+  if (replicated != nullptr) {
+    if (replicated->broken()) throw RunError(result.error);
+    replicated->End(fmt::format("{} {}", ToString(result.status), result.error));
   }
   return result;
 }

@@ -12,8 +12,8 @@
 
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_progress.h"
-#include "framework/search/lockstep.h"
 #include "framework/search/meter.h"
+#include "framework/search/replicated_search.h"
 
 namespace emplace {
 
@@ -104,7 +104,7 @@ struct Observers {
 /// @param observers    they change nothing in the search except its seconds; an exception of an
 ///   observer fails the search
 /// @param gpu          GPU that simulates (MakeGpuSimulator()); -1: none
-/// @param lockstep     of the ranks that make this search together, each with the same arguments;
+/// @param replicated     of the ranks that make this search together, each with the same arguments;
 ///   nullptr: this process alone. Rank 0's result counts: only rank 0 observes stop requests,
 ///   seconds and `observers`. Errors of the communication between the ranks are thrown (RunError)
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,
@@ -114,8 +114,8 @@ SearchResult RunSearch(std::shared_ptr<const Problem> problem,
                        const Budget& budget,
                        const SearchResult* earlier = nullptr,
                        const Observers& observers = {},
-                       int gpu = -1,
-                       Lockstep* lockstep = nullptr);
+                       std::optional<int> gpu = {},
+                       ReplicatedSearch* replicated = nullptr);
 
 /// The step time if all groups that may run on a device are placed on it, and the others as by
 /// SingleDevicePlacement() (agents/single_device/single_device.h).

@@ -118,7 +118,7 @@ Priority ChoosePriority(const SimulateOptions& options,
                         const std::string& where) {
   if (options.priority.empty()) {
     if (!EntryOf(run.semantics).has_issue_order) return Priority::kId;
-    if (has_order && !run.contracted) return Priority::kGiven;
+    if (has_order && !run.simulate_groups) return Priority::kGiven;
     return run.priority == Priority::kId ? Priority::kId : Priority::kUpwardRank;
   }
   const Priority priority = ParsePriority(options.priority, "--priority", run.semantics);
@@ -127,7 +127,7 @@ Priority ChoosePriority(const SimulateOptions& options,
         "--priority: nothing is searched here, expected id, upward_rank or given, got searched");
   }
   if (priority != Priority::kGiven) return priority;
-  if (run.contracted) {
+  if (run.simulate_groups) {
     throw InputError(
         fmt::format("{}: was simulated with contracted groups, and an issue order is one of ops; "
                     "--priority given needs --op-by-op",
@@ -282,7 +282,7 @@ int Simulate(SimulateOptions options, const Command& command) {
   run.semantics = semantics.value_or(run.semantics);
   run.objective = objective.value_or(run.objective);
   run.count_gaps = run.count_gaps || options.count_gaps;
-  run.contracted = run.contracted && !options.op_by_op;
+  run.simulate_groups = run.simulate_groups && !options.op_by_op;
   if (run.objective == Objective::kPeriod && !options.trace.empty()) {
     throw InputError(
         "--trace: a period of pipelined steps has no timeline; expected objective step_time");
@@ -300,8 +300,8 @@ int Simulate(SimulateOptions options, const Command& command) {
           ? *exact
           : *MakeExactProblem(run, question.where_costs, run.objective, semantics_of_run));
   std::shared_ptr<const Problem> problem = exact;
-  if (!run.contracted) CheckDeviceKinds(*run.graph, run.cluster.get(), question.where_costs);
-  if (run.contracted) {
+  if (!run.simulate_groups) CheckDeviceKinds(*run.graph, run.cluster.get(), question.where_costs);
+  if (run.simulate_groups) {
     const LoadedProblem loaded = MakeRunProblem(run, question.where_costs);
     placement = ContractPlacement(
         placement.device, loaded.exact->grouping(), *run.graph, *run.cluster, question.where);
@@ -325,7 +325,7 @@ int Simulate(SimulateOptions options, const Command& command) {
   is.step_time = outcome.step_time;
   const bool same = CompareWithFile(question, is);
   StepInterval interval;
-  if (run.objective == Objective::kStepTime && !run.contracted) {
+  if (run.objective == Objective::kStepTime && !run.simulate_groups) {
     interval = FindInterval(run.costs.get(), run.graph->name(), run.semantics);
   }
   nlohmann::ordered_json json = OutcomeToJson(*run.cluster, outcome, interval);

@@ -3,7 +3,7 @@
 // The config of `emplace sweep`: many runs in one file. `emplace sweep --help-config` prints its
 // keys.
 //
-//   base: {semantics: queue, budget: {evaluations: 12000, seconds: 0}, seeds: 0:3,
+//   base: {semantics: queue, budget: {evaluations: 12000, seconds: none}, seeds: 0:3,
 //          agents: [single_gpu, {name: expert, rules: nmt}, seq2seq]}
 //   overrides:                                    alternatives; each replaces keys of base
 //     - {graph: nmt, coarsen: [colocate, gradients], split: unseen graphs}

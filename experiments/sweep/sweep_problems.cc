@@ -18,7 +18,7 @@ std::string ProblemKey(const RunPlan& plan) {
                      plan.costs.string(),
                      plan.config.coarsen.Dump(),
                      plan.config.objective,
-                     plan.config.contracted,
+                     plan.config.simulate_groups,
                      plan.config.semantics);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,10 +27,36 @@ int EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Names of earlier versions and the names in their place: agents, coarsening passes, keys of
+// configs and their values.
+constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+    {"abreast", "concurrent"},
+    {"cheapest", "merge_cheapest"},
+    {"contracted", "simulate_groups"},
+    {"evaluator", "ranks"},
+    {"ideals", "max_load_dp"},
+    {"learned", "learned_local_search"},
+    {"local", "none"},
+    {"nothing", "none"},
+};
+
+// Returns the choice that has taken the place of an earlier name, or null.
+const std::string* RenamedTo(std::string_view value, std::span<const std::string> choices) {
+  for (const auto& [old_name, new_name] : kRenamed) {
+    if (old_name != value) continue;
+    const auto found = std::ranges::find(choices, new_name);
+    return found == choices.end() ? nullptr : &*found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string ChoicesHint(std::string_view value, std::span<const std::string> choices) {
   constexpr size_t kListed = 20;
+  if (const std::string* const renamed = RenamedTo(value, choices)) {
+    return fmt::format("; it is now called \"{}\"", *renamed);
+  }
   std::string hint;
   const std::string* nearest = nullptr;
   int least = std::max<int>(2, static_cast<int>(value.size()) / 3) + 1;

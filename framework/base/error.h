@@ -28,6 +28,8 @@ class RunError : public std::runtime_error {
 
 /// Returns the end of a message about an unknown `value`: "; did you mean \"k80\"? choices: a100,
 /// k80". Omits the suggestion if no choice is similar. Lists at most 20 choices, counts the others.
+/// If `value` is the name that a choice had in an earlier version, returns only the new name:
+/// "; it is now called \"max_load_dp\"".
 std::string ChoicesHint(std::string_view value, std::span<const std::string> choices);
 
 /// @throws InputError "`where`: unknown `what` \"value\"; did you mean ...".

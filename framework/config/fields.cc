@@ -12,6 +12,8 @@
 namespace emplace {
 namespace {
 
+constexpr const char* kNone = "none";  // an optional number without a value
+
 // Returns "of at least 1" or "from 1 to 10".
 std::string InWords(const NumberRange& range) {
   return range.high == std::numeric_limits<double>::infinity()
@@ -43,6 +45,13 @@ void ReadValue(const ConfigNode& node, std::vector<T>& values) {
   for (const ConfigNode& element : node.Elements()) ReadValue(element, values.emplace_back());
 }
 
+template <class T>
+void ReadValue(const ConfigNode& node, std::optional<T>& value) {
+  value.reset();
+  if (node.IsScalar() && node.AsString() == kNone) return;
+  ReadValue(node, value.emplace());
+}
+
 class Reader : public FieldVisitor {
  public:
   /// @param prefix  of the keys, for messages about values that the node does not set
@@ -67,8 +76,17 @@ class Reader : public FieldVisitor {
     std::visit([&](auto* target) { ReadValue(node_.At(key), *target); }, value);
   }
   void Bound(const char* key, double value, const NumberRange& range) override {
+    Check(key, value, range, "");
+  }
+  void OptionalBound(const char* key,
+                     std::optional<double> value,
+                     const NumberRange& range) override {
+    if (value) Check(key, *value, range, " or none");
+  }
+  void Check(const char* key, double value, const NumberRange& range, const char* alternative) {
     if (value >= range.low && value <= range.high) return;
-    const std::string wrong = fmt::format("expected a number {}, got {}", InWords(range), value);
+    const std::string wrong =
+        fmt::format("expected a number {}{}, got {}", InWords(range), alternative, value);
     if (node_.Has(key)) node_.At(key).Fail(wrong);
     throw SettingError(prefix_ + key, wrong);
   }
@@ -104,6 +122,10 @@ std::string FormatText(const std::string& text) {
 template <class T>
 std::string TextOf(const T& value) {
   return fmt::to_string(value);
+}
+template <class T>
+std::string TextOf(const std::optional<T>& value) {
+  return value ? TextOf(*value) : kNone;
 }
 std::string TextOf(const std::string& value) {
   return FormatText(value);
@@ -194,6 +216,10 @@ class Helper : public TextVisitor {
   void Bound(const char*, double, const NumberRange& range) override {
     fields_.back().help += fmt::format("; a number {}", InWords(range));
     fields_.back().range = range;
+  }
+  void OptionalBound(const char* key, std::optional<double>, const NumberRange& range) override {
+    Bound(key, 0, range);
+    fields_.back().help += " or none";
   }
   void Block(const char* key, const std::string& text, const char* help) override {
     Leaf(key, text, help);

@@ -13,7 +13,7 @@
 //   const auto config = ReadFields<AnnealingConfig>(node);
 //
 // A number with a limited range declares the range next to it. Reading refuses a number outside of
-// the range, and the help shows the range.
+// the range, and the help shows the range. An optional number is the word `none` without a value.
 
 #include <cstdint>
 #include <functional>
@@ -57,6 +57,15 @@ class FieldVisitor {
     Field(key, value, help);
     Bound(key, static_cast<double>(value), range);
   }
+  /// Visits a number within a range, or the word `none`.
+  template <class Number>
+  void Field(const char* key,
+             std::optional<Number>& value,
+             const NumberRange& range,
+             const char* help) {
+    Value(key, &value, help);
+    OptionalBound(key, value ? std::optional<double>(*value) : std::nullopt, range);
+  }
   /// Visits a key that was added to a config later. WriteFields() omits the key at its default
   /// value, so that the text equals the text of earlier versions and their runs can be resumed.
   /// @param standard  the default
@@ -89,6 +98,9 @@ class FieldVisitor {
                                   int*,
                                   std::int64_t*,
                                   double*,
+                                  std::optional<int>*,
+                                  std::optional<std::int64_t>*,
+                                  std::optional<double>*,
                                   std::string*,
                                   std::vector<std::string>*,
                                   std::vector<double>*,
@@ -96,6 +108,7 @@ class FieldVisitor {
   virtual void Value(const char* key, FieldValue value, const char* help) = 0;
   /// Visits the range of the last visited number.
   virtual void Bound(const char*, double /*value*/, const NumberRange&) {}
+  virtual void OptionalBound(const char*, std::optional<double> /*value*/, const NumberRange&) {}
   /// Returns whether an added field is visited. @param differs  whether it differs from its default
   virtual bool IsWritten(bool) const { return true; }
 };

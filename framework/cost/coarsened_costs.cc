@@ -23,7 +23,7 @@ Costs ContractCosts(const Costs& costs, const Grouping& grouping) {
     for (int d = 0; d < num_devices; ++d) {
       Nanos sum = 0, largest = -1;
       double error = 0, sensitivity = 0, pressure = 0;
-      Rung rung = Rung::kFree;
+      CostSource source = CostSource::kFree;
       for (int v : grouping.members(group)) {
         const Nanos cost = costs.at(v, d);
         sum = costs.allowed(v, d) && sum < kMaxNanos ? sum + cost : kMaxNanos;
@@ -33,11 +33,11 @@ Costs ContractCosts(const Costs& costs, const Grouping& grouping) {
         pressure += static_cast<double>(cost) * figures.pressure;
         if (cost > largest) {
           largest = cost;
-          rung = costs.rung_at(v, d);
+          source = costs.source_at(v, d);
         }
       }
       sums.time.push_back(sum);
-      sums.rung.push_back(rung);
+      sums.source.push_back(source);
       const double weight = sum > 0 ? static_cast<double>(sum) : 1;
       sums.uncertainty.push_back(static_cast<float>(error / weight));
       if (costs.interference.empty()) continue;

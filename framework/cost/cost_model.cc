@@ -42,7 +42,7 @@ constexpr double kDefaultMemoryEfficiency = 0.70;
 // Relative standard error by cost source if no measurement gives one. Timers and clocks vary by a
 // few percent, fits of neighbouring shapes by 15 %. Rooflines with published parameters are known
 // to be off by a third, and unknown classes by a factor.
-constexpr std::array<float, kNumRungs> kUncertainty{0.05F, 0.15F, 0.35F, 0.70F, 0.0F};
+constexpr std::array<float, kNumCostSources> kUncertainty{0.05F, 0.15F, 0.35F, 0.70F, 0.0F};
 
 constexpr std::array<std::string_view, 5> kFloatTypes{"f64", "f32", "bf16", "f16", "f8"};
 constexpr int kF32 = 1;
@@ -107,13 +107,14 @@ int FindDtype(const Graph& graph, const Op& op) {
 
 struct Cost {
   double nanos;
-  Rung rung;
+  CostSource source;
   float uncertainty;
   std::optional<Interference> interference;  // nullopt: that of the op's class
 
-  Cost(double nanos, Rung rung) : Cost(nanos, rung, kUncertainty[static_cast<int>(rung)]) {}
-  Cost(double nanos, Rung rung, double uncertainty)
-      : nanos(nanos), rung(rung), uncertainty(static_cast<float>(uncertainty)) {}
+  Cost(double nanos, CostSource source)
+      : Cost(nanos, source, kUncertainty[static_cast<int>(source)]) {}
+  Cost(double nanos, CostSource source, double uncertainty)
+      : nanos(nanos), source(source), uncertainty(static_cast<float>(uncertainty)) {}
 };
 
 [[noreturn]] void RefuseKind(const std::string& where,
@@ -133,7 +134,7 @@ struct Cost {
 
 std::optional<Cost> OwnCost(const Op& op, const DeviceKind& kind) {
   for (const auto& [name, nanos] : op.cost_ns) {
-    if (name == kind.name) return Cost(nanos, Rung::kMeasured);
+    if (name == kind.name) return Cost(nanos, CostSource::kMeasured);
   }
   return std::nullopt;
 }
@@ -141,20 +142,20 @@ std::optional<Cost> OwnCost(const Op& op, const DeviceKind& kind) {
 // Returns the standard error of a median, from its 95 % interval; a single sample has none.
 double RelativeError(const Timing& timing) {
   if (timing.samples < 2 || !(timing.median > 0)) {
-    return kUncertainty[static_cast<int>(Rung::kMeasured)];
+    return kUncertainty[static_cast<int>(CostSource::kMeasured)];
   }
   return (timing.high - timing.low) / (2 * 1.96 * timing.median);
 }
 
 std::optional<Cost> TimedCost(const KindCosts& measured,
                               const std::string& signature,
-                              const CostSources& sources) {
+                              const CostInputs& sources) {
   const OpMeasurement* op = measured.Find(signature);
   const Timing* timing = op != nullptr ? op->Best(sources.prefer_in_situ) : nullptr;
   if (timing == nullptr) return std::nullopt;
   const bool is_apart = sources.apart && op->apart_ns && op->in_situ && timing == &*op->in_situ;
   Cost cost(is_apart ? *op->apart_ns : *op->Time(sources.prefer_in_situ),
-            Rung::kMeasured,
+            CostSource::kMeasured,
             RelativeError(*timing));
   cost.interference = op->interference;
   return cost;
@@ -169,7 +170,7 @@ std::optional<Cost> FittedCost(FittedCosts& costs,
   if (!found) return std::nullopt;
   // The standard deviation of normal errors whose median absolute value is that of the fit.
   return Cost(found->nanos,
-              found->is_of_kind ? Rung::kNeighbour : Rung::kRoofline,
+              found->is_of_kind ? CostSource::kNeighbour : CostSource::kRoofline,
               1.4826 * found->fit->error);
 }
 
@@ -190,7 +191,7 @@ Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::st
   const bool is_told = compute > memory ? rates.is_told[c] : rates.memory_is_told;
   const bool is_known = work.op_class != OpClass::kUnknown && is_told;
   return {static_cast<double>(rates.kind->overhead) + std::max(compute, memory) * 1e9,
-          is_known ? Rung::kRoofline : Rung::kDefault};
+          is_known ? CostSource::kRoofline : CostSource::kDefault};
 }
 
 [[noreturn]] void RefuseEverywhere(const std::string& where, const Op& op, const Cluster& cluster) {
@@ -228,7 +229,7 @@ void RequireCommonKind(const CostTable& table, const Cluster& cluster, const std
                   fmt::join(wanted, ", ")));
 }
 
-void WarnOfUnmeasured(const CostSources& sources,
+void WarnOfUnmeasured(const CostInputs& sources,
                       const DeviceKind& kind,
                       int num_ops,
                       const std::string& where) {
@@ -247,14 +248,14 @@ void WarnOfUnmeasured(const CostSources& sources,
 Costs ComputeCosts(const Graph& graph,
                    const Cluster& cluster,
                    const std::string& where,
-                   const CostSources& sources) {
+                   const CostInputs& sources) {
   if (sources.table != nullptr) RequireCommonKind(*sources.table, cluster, where);
   Costs costs;
   costs.num_ops = graph.num_ops();
   costs.num_devices = cluster.num_devices();
   const size_t size = static_cast<size_t>(costs.num_ops) * costs.num_devices;
   costs.time.reserve(size);
-  costs.rung.reserve(size);
+  costs.source.reserve(size);
   costs.uncertainty.reserve(size);
 
   const bool has_neighbors = cluster.has_neighbors();
@@ -269,7 +270,7 @@ Costs ComputeCosts(const Graph& graph,
   std::vector<int> num_modelled(kinds.size(), 0);
   std::unordered_map<std::string_view, OpClass> classes;
   const double limit = static_cast<double>(kMaxNanos / std::max(1, costs.num_ops));
-  const Cost forbidden_cost(static_cast<double>(kMaxNanos), Rung::kFree);
+  const Cost forbidden_cost(static_cast<double>(kMaxNanos), CostSource::kFree);
   std::vector<Cost> cost_on_kind(kinds.size(), forbidden_cost);
   std::string signature;
   for (int v = 0; v < costs.num_ops; ++v) {
@@ -289,7 +290,7 @@ Costs ComputeCosts(const Graph& graph,
         if (signature.empty()) signature = OpSignature(graph, v);
         cost = TimedCost(*measured, signature, sources);
       }
-      if (!cost && work.op_class == OpClass::kView) cost = Cost(0, Rung::kFree);
+      if (!cost && work.op_class == OpClass::kView) cost = Cost(0, CostSource::kFree);
       if (!cost && measured != nullptr) {
         cost = FittedCost(*kinds[k].fitted, op, signature, work.op_class);
       }
@@ -317,7 +318,7 @@ Costs ComputeCosts(const Graph& graph,
       const bool forbidden = cost.nanos >= forbidden_cost.nanos;
       is_allowed |= !forbidden;
       costs.time.push_back(forbidden ? kMaxNanos : std::llround(cost.nanos));
-      costs.rung.push_back(cost.rung);
+      costs.source.push_back(cost.source);
       costs.uncertainty.push_back(cost.uncertainty);
       if (has_neighbors) costs.interference.push_back(cost.interference.value_or(Interference{}));
     }
@@ -338,15 +339,16 @@ bool MayRunOn(const Op& op, const DeviceKind& kind) {
          });
 }
 
-RungShares ComputeRungShares(const Costs& costs, std::span<const std::uint8_t> device_of_op) {
+CostSourceShares ComputeCostSourceShares(const Costs& costs,
+                                         std::span<const std::uint8_t> device_of_op) {
   EMPLACE_CHECK(device_of_op.size() == static_cast<size_t>(costs.num_ops));
-  RungShares shares{};
+  CostSourceShares shares{};
   double total = 0;
   for (int op = 0; op < costs.num_ops; ++op) {
     const int device = device_of_op[op];
     EMPLACE_CHECK(device < costs.num_devices && costs.allowed(op, device));
     const double time = static_cast<double>(costs.at(op, device));
-    shares[static_cast<int>(costs.rung_at(op, device))] += time;
+    shares[static_cast<int>(costs.source_at(op, device))] += time;
     total += time;
   }
   if (total > 0) {

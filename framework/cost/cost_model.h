@@ -1,7 +1,7 @@
 #pragma once
 
-// The costs of ops. They come from a ladder of cost sources (`Rung`). For an op and a device kind,
-// the first of these sources that has a value is used:
+// The costs of ops. They come from a ladder of cost sources (`CostSource`). For an op and a device
+// kind, the first of these sources that has a value is used:
 //
 //   measured   `cost_ns` of the graph file for the kind, unchanged
 //   free       storage ops and views (reshape, identity: op class "view") that no table has timed
@@ -17,8 +17,8 @@
 // last model adds the kind's overhead. The dtype is that of the op's largest floating-point tensor,
 // or f32 without one. A kind without a peak for that dtype uses its f32 peak. Times are rounded to
 // the nearest ns. An efficiency that the kind does not give comes from the class defaults (a table
-// in cost_model.cc). A cost has the source Rung::kDefault if such a default determines it or the op
-// class is unknown, and Rung::kRoofline otherwise.
+// in cost_model.cc). A cost has the source CostSource::kDefault if such a default determines it or
+// the op class is unknown, and CostSource::kRoofline otherwise.
 //
 // The uncertainty of a timing comes from its 95 % interval, that of a fit from its
 // leave-one-signature-out error (as a standard error). Every other source has a default. FORMAT.md
@@ -39,7 +39,7 @@ namespace emplace {
 struct CostTable;
 
 /// Sources of costs other than the graph file and the model.
-struct CostSources {
+struct CostInputs {
   const CostTable* table = nullptr;  ///< measured ops; nullptr for none
   bool prefer_in_situ = true;        ///< false: use isolated timings, for the ablation
   /// Uses OpMeasurement::apart_ns instead of a timing in situ, for simulations that add the
@@ -64,10 +64,11 @@ bool MayRunOn(const Op& op, const DeviceKind& kind);
 Costs ComputeCosts(const Graph& graph,
                    const Cluster& cluster,
                    const std::string& where = "costs",
-                   const CostSources& sources = {});
+                   const CostInputs& sources = {});
 
 /// Returns the share of each cost source in the sum over ops of cost(v, device_of_op[v]).
 /// @param device_of_op  [num_ops]
-RungShares ComputeRungShares(const Costs& costs, std::span<const std::uint8_t> device_of_op);
+CostSourceShares ComputeCostSourceShares(const Costs& costs,
+                                         std::span<const std::uint8_t> device_of_op);
 
 }  // namespace emplace

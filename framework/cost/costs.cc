@@ -2,17 +2,17 @@
 
 namespace emplace {
 
-std::string_view ToString(Rung rung) {
-  switch (rung) {
-    case Rung::kMeasured:
+std::string_view ToString(CostSource source) {
+  switch (source) {
+    case CostSource::kMeasured:
       return "measured";
-    case Rung::kNeighbour:
+    case CostSource::kNeighbour:
       return "neighbour";
-    case Rung::kRoofline:
+    case CostSource::kRoofline:
       return "roofline";
-    case Rung::kDefault:
+    case CostSource::kDefault:
       return "default";
-    case Rung::kFree:
+    case CostSource::kFree:
       return "free";
   }
   return "";

@@ -49,17 +49,19 @@ void ScheduleConfig::Visit(FieldVisitor& v) {
       "decay_rate", decay_rate, Between(0, 1), "factor of the step size every decay_every updates");
   v.Field("decay_every", decay_every, Between(1, 1e9), "updates between two decays");
   v.Field("decay_start", decay_start, Between(0, 1e9), "updates before the decay begins");
-  v.Field("anneal_to",
-          anneal_to,
-          Between(-1, 1),
-          "share of the step size that is reached, linearly, after anneal_updates; -1: by decay");
+  v.Field(
+      "anneal_to",
+      anneal_to,
+      Between(0, 1),
+      "share of the step size that is reached, linearly, after anneal_updates; none: decay_rate "
+      "alone changes the step size");
   v.Field("anneal_updates", anneal_updates, Between(0, 1e9), "updates of the linear schedule");
 }
 
 double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update) {
-  if (schedule.anneal_to >= 0) {
+  if (schedule.anneal_to) {
     const double share = std::min(1.0, static_cast<double>(update) / schedule.anneal_updates);
-    return schedule.learning_rate * (1 + (schedule.anneal_to - 1) * share);
+    return schedule.learning_rate * (1 + (*schedule.anneal_to - 1) * share);
   }
   const std::int64_t decays =
       std::max<std::int64_t>(0, update - schedule.decay_start) / schedule.decay_every;

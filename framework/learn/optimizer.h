@@ -8,6 +8,7 @@
 //   rmsprop  v = b2 v + (1 - b2) g^2,  w -= lr g / (sqrt(v) + epsilon)  (Tieleman, Hinton 2012)
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,14 @@
 namespace emplace {
 
 /// lr(u) = learning_rate * decay_rate ^ floor(max(0, u - decay_start) / decay_every) at update u,
-/// counted from 0. With `anneal_to` >= 0, the rate instead changes linearly to that share of
+/// counted from 0. With `anneal_to`, the rate instead changes linearly to that share of
 /// learning_rate over `anneal_updates` updates.
 struct ScheduleConfig {
   double learning_rate = 1e-3;
   double decay_rate = 1;
   int decay_every = 50;
   int decay_start = 0;
-  double anneal_to = -1;
+  std::optional<double> anneal_to;
   int anneal_updates = 1000;
   /// Visits the fields, which belong to the optimizer's map and have no map of their own.
   void Visit(FieldVisitor& v);

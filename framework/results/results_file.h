@@ -21,7 +21,7 @@ namespace emplace {
 
 /// Values of `/@format` and `/@version` of a file. Readers accept this version only.
 inline constexpr std::string_view kResultsFormat = "emplace-results";
-inline constexpr std::int64_t kResultsVersion = 3;
+inline constexpr std::int64_t kResultsVersion = 4;
 
 using AttributeValue = std::variant<std::int64_t, double, std::string>;
 

@@ -7,7 +7,7 @@ namespace emplace {
 CostedProblem::CostedProblem(std::shared_ptr<const Graph> of_graph,
                              std::shared_ptr<const Cluster> on_cluster,
                              const std::string& where,
-                             const CostSources& sources)
+                             const CostInputs& sources)
     : graph(std::move(of_graph)),
       cluster(std::move(on_cluster)),
       costs(ComputeCosts(*graph, *cluster, where, sources)) {

@@ -20,7 +20,7 @@ struct CostedProblem {
   CostedProblem(std::shared_ptr<const Graph> graph,
                 std::shared_ptr<const Cluster> cluster,
                 const std::string& where,
-                const CostSources& sources = {});
+                const CostInputs& sources = {});
 
   /// Returns the problem with these groups. Moves the costs into it.
   /// @throws InputError as Problem does

@@ -72,14 +72,14 @@ void ForColumns(const OutcomeColumns& columns,
 }  // namespace
 
 DistributedEvaluator::DistributedEvaluator(Evaluator& local,
-                                           Lockstep& lockstep,
+                                           ReplicatedSearch& replicated,
                                            std::uint64_t least_work)
-    : ForwardingEvaluator(local), lockstep_(lockstep), least_work_(least_work) {
+    : ForwardingEvaluator(local), replicated_(replicated), least_work_(least_work) {
 }
 
 std::size_t DistributedEvaluator::PieceBegin(std::size_t size, int rank) const {
   const std::size_t blocks = (size + kBlock - 1) / kBlock;
-  const auto num_ranks = static_cast<std::size_t>(lockstep_.size());
+  const auto num_ranks = static_cast<std::size_t>(replicated_.size());
   if (blocks < num_ranks) return size * static_cast<std::size_t>(rank) / num_ranks;
   return std::min(size, blocks * static_cast<std::size_t>(rank) / num_ranks * kBlock);
 }
@@ -91,11 +91,11 @@ bool DistributedEvaluator::IsShared(std::size_t size, bool alone) {
       is_period ? size * static_cast<std::uint64_t>(problem.num_groups()) / kPeriodShare
                 : size * static_cast<std::uint64_t>(problem.num_ops());
   evaluated_ = true;
-  if (!alone && lockstep_.size() > 1 && size > 1 && work >= least_work_) return true;
+  if (!alone && replicated_.size() > 1 && size > 1 && work >= least_work_) return true;
   history_ = Checksum(std::as_bytes(std::span(&size, 1)), history_);
   work_ += work;
   if (work_ >= kWorkBetweenMeetings) {
-    lockstep_.Meet({"evaluates", 0, history_});
+    replicated_.Meet({"evaluates", 0, history_});
     work_ = 0;
   }
   return false;
@@ -103,7 +103,7 @@ bool DistributedEvaluator::IsShared(std::size_t size, bool alone) {
 
 void DistributedEvaluator::BetweenSteps() {
   if (!std::exchange(evaluated_, false)) {
-    lockstep_.Meet({"begins a step", 0, history_});
+    replicated_.Meet({"begins a step", 0, history_});
     work_ = 0;
   }
 }
@@ -114,7 +114,7 @@ void DistributedEvaluator::Share(const Place& place,
                                  const EvaluatePiece& evaluate) {
   const std::size_t size = place.count, num_devices = problem().num_devices();
   const auto begin = [&](int rank) { return PieceBegin(size, rank); };
-  const std::size_t first = begin(lockstep_.rank()), end = begin(lockstep_.rank() + 1);
+  const std::size_t first = begin(replicated_.rank()), end = begin(replicated_.rank() + 1);
   const Failure failure = CatchFailure([&] {
     if (end > first) evaluate(first, end - first);
   });
@@ -129,13 +129,13 @@ void DistributedEvaluator::Share(const Place& place,
   }
   history_ = place.checksum;
   work_ = 0;
-  const Gathered all = lockstep_.Meet(place, mine);
-  for (int r = 0; r < lockstep_.size(); ++r) {
+  const Gathered all = replicated_.Meet(place, mine);
+  for (int r = 0; r < replicated_.size(); ++r) {
     std::span<const std::byte> theirs = all.of(r);
     const auto ending = static_cast<Ending>(theirs.front());
     theirs = theirs.subspan(1);
     ThrowFailure({ending, TextOfPart(theirs)});
-    if (r == lockstep_.rank()) continue;
+    if (r == replicated_.rank()) continue;
     ForColumns(
         outcomes, num_devices, begin(r), begin(r + 1) - begin(r), [&](std::span<std::byte> piece) {
           EMPLACE_CHECK(theirs.size() >= piece.size());
@@ -206,18 +206,18 @@ void DistributedEvaluator::EvaluateNeighbors(const Neighbors& neighbors,
   });
 }
 
-void DistributedEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
-  const auto rank = static_cast<std::size_t>(lockstep_.rank()),
-             num_ranks = static_cast<std::size_t>(lockstep_.size());
+void DistributedEvaluator::RunConcurrently(std::span<const ConcurrentSearch> searches) {
+  const auto rank = static_cast<std::size_t>(replicated_.rank()),
+             num_ranks = static_cast<std::size_t>(replicated_.size());
   std::vector<Failure> failures(searches.size());
-  std::vector<SearchAbreast> mine;
+  std::vector<ConcurrentSearch> mine;
   for (std::size_t i = rank; i < searches.size(); i += num_ranks) {
     EMPLACE_CHECK(searches[i].save && searches[i].load);
     mine.push_back({.run = [&search = searches[i], &failure = failures[i]](Evaluator& evaluator) {
       failure = CatchFailure([&] { search.run(evaluator); });
     }});
   }
-  inner().RunAbreast(mine);
+  inner().RunConcurrently(mine);
   std::ostringstream out;
   for (std::size_t i = rank; i < searches.size(); i += num_ranks) {
     WriteRaw(out, failures[i].ending);
@@ -227,8 +227,8 @@ void DistributedEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
   evaluated_ = true;
   work_ = 0;
   const std::string saved = out.str();
-  const Gathered all =
-      lockstep_.Meet({"runs searches", searches.size(), history_}, std::as_bytes(std::span(saved)));
+  const Gathered all = replicated_.Meet({"runs searches", searches.size(), history_},
+                                        std::as_bytes(std::span(saved)));
   history_ = Checksum(all.bytes, history_);
   for (std::size_t r = 0; r < num_ranks; ++r) {
     if (r == rank) continue;

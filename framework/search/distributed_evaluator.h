@@ -15,16 +15,16 @@
 // Concurrent searches: rank i mod N runs search i and then sends its state to the others. That rank
 // may end it by its own clock, since no other rank runs it.
 //
-// The ranks meet (lockstep.h) at every batch that is split. Otherwise they meet before the batch
-// that brings the work since the last meeting to kWorkBetweenMeetings (5 to 20 ms), and after a
-// step of the agent that evaluated nothing. So every rank soon learns that rank 0 has ended the
+// The ranks meet (replicated_search.h) at every batch that is split. Otherwise they meet before the
+// batch that brings the work since the last meeting to kWorkBetweenMeetings (5 to 20 ms), and after
+// a step of the agent that evaluated nothing. So every rank soon learns that rank 0 has ended the
 // search.
 
 #include <cstdint>
 
 #include "framework/search/evaluator.h"
 #include "framework/search/forwarding_evaluator.h"
-#include "framework/search/lockstep.h"
+#include "framework/search/replicated_search.h"
 
 namespace emplace {
 
@@ -35,7 +35,9 @@ class DistributedEvaluator final : public ForwardingEvaluator {
 
   /// @param local  of the same problem and with the same outcomes on each rank. Both outlive this
   /// @param least_work  minimum size of a batch that is split; does not change outcomes
-  DistributedEvaluator(Evaluator& local, Lockstep& lockstep, std::uint64_t least_work = kLeastWork);
+  DistributedEvaluator(Evaluator& local,
+                       ReplicatedSearch& replicated,
+                       std::uint64_t least_work = kLeastWork);
 
   /// Evaluating functions. @throws BudgetExhausted if rank 0 has ended the search; RunError "ranks
   /// diverged ..." if another rank is at a different call
@@ -46,8 +48,8 @@ class DistributedEvaluator final : public ForwardingEvaluator {
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   /// @param searches  each has `save` and `load`
-  void RunAbreast(std::span<const SearchAbreast> searches) override;
-  EvaluatorRanks ranks() const override { return {lockstep_.rank(), lockstep_.size()}; }
+  void RunConcurrently(std::span<const ConcurrentSearch> searches) override;
+  EvaluatorRanks ranks() const override { return {replicated_.rank(), replicated_.size()}; }
 
   /// Call this before each step of the agent. @throws as Evaluate()
   void BetweenSteps();
@@ -63,7 +65,7 @@ class DistributedEvaluator final : public ForwardingEvaluator {
   template <class EvaluatePiece>
   void Share(const Place& place, const OutcomeColumns& outcomes, const EvaluatePiece& evaluate);
 
-  Lockstep& lockstep_;
+  ReplicatedSearch& replicated_;
   const std::uint64_t least_work_;
   std::uint64_t work_ = 0;     // done by every rank alone since the last meeting
   bool evaluated_ = false;     // since BetweenSteps()

@@ -56,14 +56,14 @@ bool Evaluator::SetIssueOrder(std::span<const int> /*order*/) {
   return false;
 }
 
-std::vector<Evaluator*> Evaluator::Abreast(int /*count*/) {
+std::vector<Evaluator*> Evaluator::ConcurrentEvaluators(int /*count*/) {
   return {this};
 }
 
-void Evaluator::RunAbreast(std::span<const SearchAbreast> searches) {
+void Evaluator::RunConcurrently(std::span<const ConcurrentSearch> searches) {
   const int count = static_cast<int>(searches.size());
   if (count == 0) return;
-  std::vector<Evaluator*> idle = Abreast(count);
+  std::vector<Evaluator*> idle = ConcurrentEvaluators(count);
   std::mutex mutex;
   const auto give_back = [&](Evaluator* evaluator) {
     const std::lock_guard lock(mutex);

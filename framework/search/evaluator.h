@@ -103,7 +103,7 @@ struct Neighbors {
 class Evaluator;
 
 /// A search that runs concurrently with others and shares no state with them.
-struct SearchAbreast {
+struct ConcurrentSearch {
   std::function<void(Evaluator&)> run;
   /// Write and read all state that `run` changes. An evaluator that runs some of the searches in
   /// another process uses them to copy that state here. Set both or neither; without them all
@@ -151,13 +151,13 @@ class Evaluator {
   /// invalidates them.
   /// @param count  number wanted
   /// @return [1 .. count]; this evaluator alone if there is no other
-  virtual std::vector<Evaluator*> Abreast(int count);
+  virtual std::vector<Evaluator*> ConcurrentEvaluators(int count);
 
   /// Runs each of some searches once, each with its own evaluator of this problem, and as many at a
-  /// time as Abreast() has evaluators. The result does not depend on the number of threads or
-  /// ranks.
+  /// time as ConcurrentEvaluators() has evaluators. The result does not depend on the number of
+  /// threads or ranks.
   /// @throws the exception of the first search in order that throws
-  virtual void RunAbreast(std::span<const SearchAbreast> searches);
+  virtual void RunConcurrently(std::span<const ConcurrentSearch> searches);
 
   /// Returns the ranks. If there are several, they share the evaluations, and callers must make the
   /// same batches on each rank, independent of clocks and threads.

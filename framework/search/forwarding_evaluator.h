@@ -10,7 +10,8 @@
 namespace emplace {
 
 /// Passes every call on to another evaluator; a derived class overrides the calls that it changes.
-/// RunAbreast() stays abstract, because its searches evaluate with other evaluators than this one.
+/// RunConcurrently() stays abstract, because its searches evaluate with other evaluators than this
+/// one.
 class ForwardingEvaluator : public Evaluator {
  public:
   /// @param inner  outlives this
@@ -29,7 +30,7 @@ class ForwardingEvaluator : public Evaluator {
     inner_.EvaluateNeighbors(neighbors, outcomes);
   }
   bool SetIssueOrder(std::span<const int> order) override { return inner_.SetIssueOrder(order); }
-  void RunAbreast(std::span<const SearchAbreast> searches) override = 0;
+  void RunConcurrently(std::span<const ConcurrentSearch> searches) override = 0;
   EvaluatorRanks ranks() const override { return inner_.ranks(); }
   std::int64_t remaining() const override { return inner_.remaining(); }
 

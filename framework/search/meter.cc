@@ -142,10 +142,10 @@ bool MeteredEvaluator::SetIssueOrder(std::span<const int> order) {
   return true;
 }
 
-void MeteredEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
+void MeteredEvaluator::RunConcurrently(std::span<const ConcurrentSearch> searches) {
   RequireTime();
   std::vector<std::optional<MeteredEvaluator>> parts(searches.size());
-  std::vector<SearchAbreast> metered(searches.size());
+  std::vector<ConcurrentSearch> metered(searches.size());
   for (std::size_t i = 0; i < searches.size(); ++i) {
     const auto make_part = [this, &part = parts[i]](Evaluator& evaluator) -> MeteredEvaluator& {
       part.emplace(evaluator, Budget{.seconds = budget_.seconds}, cancelled_);
@@ -174,7 +174,7 @@ void MeteredEvaluator::RunAbreast(std::span<const SearchAbreast> searches) {
       search.load(in);
     };
   }
-  inner().RunAbreast(metered);
+  inner().RunConcurrently(metered);
   const bool complete = Merge(parts);
   const auto ended = [](const std::optional<MeteredEvaluator>& part) { return part->ended_; };
   if (!complete || std::ranges::any_of(parts, ended)) throw BudgetExhausted();

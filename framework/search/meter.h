@@ -66,7 +66,7 @@ class MeteredEvaluator final : public ForwardingEvaluator {
   /// `cancelled` (called by several threads at once, and by each rank with its own clock).
   /// Evaluations beyond the budget's number are cut off afterwards.
   /// @throws BudgetExhausted if one of them does or evaluations are cut off, after all have ended
-  void RunAbreast(std::span<const SearchAbreast> searches) override;
+  void RunConcurrently(std::span<const ConcurrentSearch> searches) override;
   std::int64_t remaining() const override;
 
   /// The best placement so far.

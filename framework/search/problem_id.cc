@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "framework/base/raw_stream.h"
-#include "framework/search/lockstep.h"
+#include "framework/search/replicated_search.h"
 
 namespace emplace {
 namespace {

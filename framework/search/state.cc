@@ -13,8 +13,8 @@
 #include "framework/base/base64.h"
 #include "framework/base/error.h"
 #include "framework/base/version.h"
-#include "framework/search/lockstep.h"
 #include "framework/search/problem_id.h"
+#include "framework/search/replicated_search.h"
 
 namespace emplace {
 namespace {

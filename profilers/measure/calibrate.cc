@@ -11,8 +11,8 @@ namespace emplace {
 namespace {
 
 bool NeedsFits(const Problem& problem) {
-  return std::ranges::any_of(problem.costs().rung, [](Rung rung) {
-    return rung != Rung::kMeasured && rung != Rung::kFree;
+  return std::ranges::any_of(problem.costs().source, [](CostSource source) {
+    return source != CostSource::kMeasured && source != CostSource::kFree;
   });
 }
 

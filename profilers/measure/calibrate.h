@@ -53,7 +53,7 @@ struct Calibration {
 
   /// Returns the problem of a graph. Ops are placed one by one, except those that must be together.
   /// @param semantics  of the simulation that uses the costs
-  /// @param warn       CostSources::warn
+  /// @param warn       CostInputs::warn
   /// @throws InputError as CostedProblem and Problem do
   std::shared_ptr<const Problem> MakeProblem(
       const std::shared_ptr<const Graph>& graph,

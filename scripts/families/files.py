@@ -73,7 +73,7 @@ def differences(configs: pathlib.Path, expected: Mapping[str, str],
 
 
 def coarsening(family: Family) -> str:
-    return f"[colocate, gradients, {{cheapest: {{groups: {family.groups}}}}}]"
+    return f"[colocate, gradients, {{merge_cheapest: {{groups: {family.groups}}}}}]"
 
 
 def split_yaml(family: Family, seed: int, count: int) -> str:
@@ -85,7 +85,7 @@ def split_yaml(family: Family, seed: int, count: int) -> str:
              f"name: {family.name}\n"
              f"cluster: {CLUSTER}    # [V] two K80\n"
              f"semantics: queue          # [V] the published simulator's\n"
-             f"contracted: true          # [ours] it searches the graph of groups\n"
+             f"simulate_groups: true          # [ours] it searches the graph of groups\n"
              f"# [V] about {family.groups} groups; [?] cheap ones merged with a neighbour. "
              f"Gradients with their forward ops [ours].\n"
              f"coarsen: {coarsening(family)}\n"]
@@ -117,14 +117,14 @@ def measure(program: pathlib.Path, family: Family, path: pathlib.Path) -> dict[s
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "run.yaml"
         config.write_text(f"graph: {path.resolve()}\ncluster: {CLUSTER}\nsemantics: queue\n"
-                          f"contracted: true\ncoarsen: {coarsening(family)}\n"
+                          f"simulate_groups: true\ncoarsen: {coarsening(family)}\n"
                           f"agents: [single_gpu, {', '.join(SEARCHES)}]\njobs: 1\n"
-                          f"budget: {{evaluations: {EVALUATIONS}, seconds: 0}}\n")
+                          f"budget: {{evaluations: {EVALUATIONS}, seconds: none}}\n")
         table = json.loads(emplace("run", str(config), "--json", "-o", f"{folder}/run.h5"))
         passes = emplace("graph", "coarsen", str(path), "--cluster", CLUSTER, "--pass", "colocate",
-                         "--pass", "gradients", "--pass", f"cheapest: {{groups: {family.groups}}}")
+                         "--pass", "gradients", "--pass", f"merge_cheapest: {{groups: {family.groups}}}")
     times = {row["agent"]: row["step_time_ns"]["median"] / 1e6 for row in table["agents"]}
-    groups = next(line.split()[1] for line in passes.splitlines() if line.startswith("cheapest"))
+    groups = next(line.split()[1] for line in passes.splitlines() if line.startswith("merge_cheapest"))
     return {"groups": int(groups), "one": times["single_gpu"],
             "best": min(times[name] for name in SEARCHES)}
 

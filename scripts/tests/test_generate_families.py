@@ -237,7 +237,7 @@ class Folder(unittest.TestCase):
         program = self.configs / "program"
         program.write_text("#!/bin/sh\nif [ $1 = run ]; then cat <<'E'\n"
                            f"{json.dumps({'agents': agents})}\nE\n"
-                           "else echo 'pass groups'; echo 'cheapest 127'; fi\n")
+                           "else echo 'pass groups'; echo 'merge_cheapest 127'; fi\n")
         program.chmod(0o755)
         row = files.table_row(program, self.configs, FAMILIES["ptb"], 0, GRAPHS, 0)
         cells = [cell.strip() for cell in row.strip().strip("|").split("|")]

@@ -23,7 +23,7 @@ RUN = """graph: graph.json
 cluster: cluster.yaml
 agents: [single_gpu, heft, hill_climb, seq2seq]
 seeds: 0:3
-budget: {evaluations: 120, seconds: 0}
+budget: {evaluations: 120, seconds: none}
 """
 
 

@@ -150,11 +150,11 @@ class PeriodEvaluator final : public Evaluator {
              });
   }
 
-  std::vector<Evaluator*> Abreast(int count) override {
+  std::vector<Evaluator*> ConcurrentEvaluators(int count) override {
     std::vector<Evaluator*> evaluators;
     for (int i = 0; i < std::min<int>(count, static_cast<int>(engines_.size())); ++i) {
-      if (i == std::ssize(abreast_)) abreast_.push_back(MakePeriodEvaluator(problem_, 1));
-      evaluators.push_back(abreast_[i].get());
+      if (i == std::ssize(concurrent_)) concurrent_.push_back(MakePeriodEvaluator(problem_, 1));
+      evaluators.push_back(concurrent_[i].get());
     }
     return evaluators;
   }
@@ -172,8 +172,8 @@ class PeriodEvaluator final : public Evaluator {
   const std::shared_ptr<const Problem> problem_;
   const CompiledPeriod compiled_;
   PlacementCheck check_;
-  std::vector<PeriodEngine> engines_;                // one per thread
-  std::vector<std::unique_ptr<Evaluator>> abreast_;  // of one thread each
+  std::vector<PeriodEngine> engines_;                   // one per thread
+  std::vector<std::unique_ptr<Evaluator>> concurrent_;  // of one thread each
 };
 
 }  // namespace

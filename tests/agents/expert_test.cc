@@ -144,7 +144,7 @@ TEST_CASE("the rules' files fit their graphs and use every GPU they count on") {
     costs.num_ops = graph->num_ops();
     costs.num_devices = cluster->num_devices();
     costs.time.assign(static_cast<std::size_t>(costs.num_ops) * costs.num_devices, 1);
-    costs.rung.assign(costs.time.size(), Rung::kMeasured);
+    costs.source.assign(costs.time.size(), CostSource::kMeasured);
     costs.uncertainty.assign(costs.time.size(), 0);
     const auto problem = std::make_shared<const Problem>(
         graph, Grouping::Identity(graph->num_ops()), cluster, costs);

@@ -119,7 +119,8 @@ TEST_CASE("a graph that is too large for the linear programme is refused") {
           MSctAgent({problem, 0}, {.most_ops = 4});
         }) ==
         "most_ops: graph \"test_graph\" has 5 ops, expected at most 4: the linear programme grows "
-        "with its ops and dependencies; search a contracted graph (contracted: true), or use "
+        "with its ops and dependencies; search the graph of the groups (simulate_groups: true), or "
+        "use "
         "m_etf");
 }
 

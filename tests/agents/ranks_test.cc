@@ -73,12 +73,12 @@ void CheckRanks(const RankCase& what) {
     CAPTURE(size);
     std::vector<std::string> told(size);
     RunThreadRanks(size, [&](Communicator& ranks) {
-      Lockstep lockstep(ranks);
+      ReplicatedSearch replicated(ranks);
       const auto simulator = MakeSimulator(problem, options);
-      DistributedEvaluator evaluator(*simulator, lockstep, 1);  // every batch is shared out
-      REQUIRE(lockstep.Begin(0, true));
+      DistributedEvaluator evaluator(*simulator, replicated, 1);  // every batch is shared out
+      REQUIRE(replicated.Begin(0, true));
       told[ranks.rank()] = Told(what, problem, evaluator, &evaluator);
-      lockstep.End("done");
+      replicated.End("done");
     });
     for (const std::string& text : told) CHECK((text == expected));
   }
@@ -92,7 +92,7 @@ TEST_CASE("every agent searches the same over any number of ranks") {
 
 TEST_CASE("searches that share what they found do, too, for many rounds") {
   CheckRanks({"portfolio", "{turn: 40}", 2000});
-  CheckRanks({"portfolio", "{turn: 40, abreast: 7}", 2000});
+  CheckRanks({"portfolio", "{turn: 40, concurrent: 7}", 2000});
   CheckRanks({"genetic", "{islands: 5, exchange: 60, population: 4, climbs: 2}", 2000});
   CheckRanks({"hill_climb", "{islands: 3, exchange: 50, patience: 4}", 2000});
 }

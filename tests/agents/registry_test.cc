@@ -77,7 +77,7 @@ TEST_CASE("agents whose time grows with the square of the groups refuse large gr
 }
 
 TEST_CASE("agents of one objective refuse problems of the other") {
-  for (const char* agent : {"ideals", "period_multilevel", "period_mip"}) {
+  for (const char* agent : {"max_load_dp", "period_multilevel", "period_mip"}) {
     const std::string message = RefusalOf(agent, "{}");
     CHECK(Contains(message, "run.yaml"));
     CHECK(Contains(message,

@@ -52,11 +52,11 @@ void MeasureOverRanks(benchmark::State& state,
   std::vector<Nanos> step_time(batch);
   std::vector<std::int64_t> deficit(batch);
   const OutcomeColumns outcomes{.step_time = step_time, .deficit = deficit};
-  Lockstep lockstep(Ranks());
-  DistributedEvaluator evaluator(*simulator, lockstep);
-  lockstep.Begin(0, true);
+  ReplicatedSearch replicated(Ranks());
+  DistributedEvaluator evaluator(*simulator, replicated);
+  replicated.Begin(0, true);
   for (auto _ : state) evaluate(evaluator, outcomes);
-  lockstep.End("done");
+  replicated.End("done");
   CountPlacements(state, batch, problem->num_ops());
 }
 

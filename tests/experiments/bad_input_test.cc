@@ -87,7 +87,7 @@ TEST_CASE("one setting is wrong") {
   };
   refused("agents=[]", {"--set", "at least one agent"});
   refused("seeds=[]", {"--set", "at least one seed"});
-  refused("budget={seconds: 0}", {"--set", "at least one limit"});
+  refused("budget={seconds: none}", {"--set", "at least one limit"});
   refused("coarsen=[colcate]", {"\"colcate\"", "did you mean \"colocate\"?"});
   refused("coarsen=[{scope: {groups: 3}}]", {"\"groups\"", "depth"});
   refused("semantics=fifo", {"--set", "fifo", "queue, stream"});

@@ -43,7 +43,7 @@ SmallProblem LoadSmallProblem(const std::filesystem::path& path) {
                                    LoadCluster(plan.cluster),
                                    plan.passes,
                                    plan.objective,
-                                   plan.config.contracted,
+                                   plan.config.simulate_groups,
                                    path.string())
                            .searched;
   return {problem, MakeSimulator(problem, plan.SimulatorFor(*problem))};

@@ -10,7 +10,7 @@
 
 #include "agents/registry.h"
 #include "experiments/generalize/generalize_config.h"
-#include "experiments/problem/passes.h"
+#include "experiments/problem/coarsening_passes.h"
 #include "experiments/run/run_config.h"
 #include "experiments/sweep/sweep_config.h"
 #include "framework/base/error.h"
@@ -89,8 +89,8 @@ TEST_CASE("the configs of commands refuse numbers beyond their ranges, and show 
   CHECK(CheckConfigRanges<RunConfig>() == 7);
   CHECK(CheckConfigRanges<SweepConfig>() == 7);
   CHECK(CheckConfigRanges<GeneralizeConfig>() == 3);
-  for (const char* pass : {"scope", "cheapest", "heavy_edge"}) {
-    CHECK(CheckConfigRanges(Pass{.name = pass}) == 1);
+  for (const char* pass : {"scope", "merge_cheapest", "heavy_edge"}) {
+    CHECK(CheckConfigRanges(CoarseningPass{.name = pass}) == 1);
   }
 }
 

@@ -71,7 +71,7 @@ class Run(Job):
         generate(self.program, self.inputs, "p", 40, 1)
         (self.inputs / "run.yaml").write_text(
             f"graph: {self.inputs}/p.json.gz\ncluster: {self.inputs}/p.cluster.yaml\n"
-            "agents: [hill_climb, simulated_annealing]\nseeds: 0:2\nbudget: {evaluations: 500, seconds: 0}\njobs: 1\n")
+            "agents: [hill_climb, simulated_annealing]\nseeds: 0:2\nbudget: {evaluations: 500, seconds: none}\njobs: 1\n")
 
     def arguments(self, out: Path) -> list[str]:
         return ["run", str(self.inputs / "run.yaml"), "-o", str(out / "r.h5")]
@@ -95,7 +95,7 @@ class Sweep(Job):
             generate(self.program, self.inputs, f"p{seed}", 40, seed)
         (self.inputs / "s.yaml").write_text(
             f"base:\n  cluster: {self.inputs}/p1.cluster.yaml\n  agents: [heft, hill_climb, simulated_annealing]\n"
-            "  seeds: 0:2\n  budget: {evaluations: 4000, seconds: 0}\n"
+            "  seeds: 0:2\n  budget: {evaluations: 4000, seconds: none}\n"
             f"grid: {{graph: [{self.inputs}/p1.json.gz, {self.inputs}/p2.json.gz]}}\ncheckpoint_seconds: 0.01\n")
 
     def arguments(self, out: Path) -> list[str]:

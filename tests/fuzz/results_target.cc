@@ -92,7 +92,7 @@ std::vector<std::string> ResultsSeeds() {
   file.SetAttribute("/problem", "graph", problem.graph().name());
   file.SetAttribute("/problem", "objective", std::string("step_time"));
   file.SetAttribute("/problem", "semantics", std::string("queue"));
-  file.SetAttribute("/problem", "contracted", std::int64_t{0});
+  file.SetAttribute("/problem", "simulate_groups", std::int64_t{0});
   file.SetAttribute("/problem", "count_gaps", std::int64_t{0});
   std::vector<std::string> names;
   for (int op = 0; op < problem.num_ops(); ++op) names.push_back(problem.graph().op(op).name);

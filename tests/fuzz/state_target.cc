@@ -33,7 +33,7 @@ ConfigNode SettingsOf(const std::string& agent) {
        "{groups: 3, grouper: {hidden: 2, type_embedding: 2}, samples: 2,"
        " placer: {hidden: 2, device_embedding: 2}}"},
       {"large_neighborhood", "{batch: 4}"},
-      {"learned", "{ranking: none, pool: 8, tries: 4}"},
+      {"learned_local_search", "{ranking: none, pool: 8, tries: 4}"},
       {"period_mip", "{warm_steps: 1, warm: {population: 2, effort: 1}}"},
       {"period_multilevel", "{population: 2, effort: 1}"},
       {"portfolio", "{turn: 8}"},
@@ -165,7 +165,7 @@ void ReadPolicy(const std::string& input) {
   const MemoryFile file(input);
   settings.Set("policy", file.path().string());
   if (entry->name == "graph_policy") settings.Set("network", "policy");
-  if (entry->name == "learned") settings.Set("ranking", "network");
+  if (entry->name == "learned_local_search") settings.Set("ranking", "network");
   const auto agent = entry->make({.problem = SmallProblem(), .seed = 1}, settings);
   GoOn(*agent, *SmallProblem());
 }

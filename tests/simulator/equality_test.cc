@@ -111,10 +111,11 @@ TEST_CASE("every evaluator equals the plain implementation") {
         if (has_order) options.issue_order = order;
         CheckEvaluator(*simulator, options, rng, 3);
       }
-      const std::vector<Evaluator*> abreast = simulator->Abreast(2), more = simulator->Abreast(7);
+      const std::vector<Evaluator*> concurrent = simulator->ConcurrentEvaluators(2),
+                                    more = simulator->ConcurrentEvaluators(7);
       REQUIRE(std::ssize(more) == options.threads);
       REQUIRE(std::set(more.begin(), more.end()).size() == more.size());
-      REQUIRE(abreast == std::vector(more.begin(), more.begin() + std::min(2, options.threads)));
+      REQUIRE(concurrent == std::vector(more.begin(), more.begin() + std::min(2, options.threads)));
       REQUIRE(&more.back()->problem() == problem.get());
       CheckEvaluator(*more.back(), options, rng, 3);
     }

@@ -54,7 +54,7 @@ class CaseBuilder {
       }
       costs.time.insert(costs.time.end(), costs.num_devices, op.cost);
     }
-    costs.rung.assign(costs.time.size(), Rung::kMeasured);
+    costs.source.assign(costs.time.size(), CostSource::kMeasured);
     costs.uncertainty.assign(costs.time.size(), 0);
     return std::make_shared<const Problem>(
         std::make_shared<const Graph>("page", std::move(tensors), std::move(ops)),

@@ -133,7 +133,7 @@ std::shared_ptr<const Problem> ProblemBuilder::Build(const Grouping& grouping,
       std::ranges::copy(by_device, costs.interference.begin() + op * costs.num_devices);
     }
   }
-  costs.rung.assign(costs.time.size(), Rung::kMeasured);
+  costs.source.assign(costs.time.size(), CostSource::kMeasured);
   costs.uncertainty.assign(costs.time.size(), 0.0f);
   return std::make_shared<Problem>(
       BuildGraph(), grouping, BuildCluster(), costs, Objective::kStepTime, checks);

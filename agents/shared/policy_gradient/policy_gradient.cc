@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agents/initial_placements/initial_placements.h"
 #include "agents/shared/policy_gradient/learner_state.h"
-#include "agents/starts/starts.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/learn/ops.h"
@@ -40,7 +40,7 @@ PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
                                ParameterSet& parameters)
     : config_(Validated(config, *problem)),
       problem_(problem),
-      untrained_(config.start.names.front() == "nothing"),
+      untrained_(config.start.names.front() == "none"),
       parameters_(parameters),
       part_(config, std::move(problem)),
       core_(config.optimizer,

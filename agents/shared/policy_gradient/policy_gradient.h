@@ -28,9 +28,9 @@
 // placement, the search restarts with new random weights; the schedules and the placement to
 // imitate are reset, too.
 //
-// With `start` the search begins from placements of agents/starts/starts.h. They are evaluated
-// first, and the best of them becomes the best placement so far. Before any sampling, the policy is
-// pulled to it by optimizer steps on
+// With `start` the search begins from placements of agents/initial_placements/initial_placements.h.
+// They are evaluated first, and the best of them becomes the best placement so far. Before any
+// sampling, the policy is pulled to it by optimizer steps on
 //
 //   - log p(P_start) / decisions
 //

@@ -13,10 +13,10 @@ namespace emplace {
 
 /// Starts of a search, described in policy_gradient.h.
 struct StartConfig {
-  std::vector<std::string> names = {"nothing"};  ///< of agents/starts/starts.h
-  double probability = 0.9;                      ///< to pull to: geometric mean per decision
-  int steps = 400;                               ///< maximum number of steps of descent
-  double fresh_share = 1;                        ///< of the budget; later restarts are at the best
+  std::vector<std::string> names = {"none"};  ///< of agents/initial_placements/initial_placements.h
+  double probability = 0.9;                   ///< to pull to: geometric mean per decision
+  int steps = 400;                            ///< maximum number of steps of descent
+  double fresh_share = 1;                     ///< of the budget; later restarts are at the best
   /// Visits the fields as settings of the agent: "start", "start_probability", ...
   void Visit(FieldVisitor& v);
 };

@@ -87,7 +87,7 @@ function showPlacement(problem) {
                ` (simulated op by op, one step; the search saw ${Format.time(drawn.searched_ns)})` :
                '') +
           '; op costs from: ' +
-          Object.entries(drawn.rungs)
+          Object.entries(drawn.cost_sources)
               .filter(([, share]) => share >= 5e-4)
               .map(([name, share]) => `${name} ${Format.percent(share)}`)
               .join(', '));

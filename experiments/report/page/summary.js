@@ -76,7 +76,7 @@ function showOverview(problem) {
       `${keys.semantics} semantics` +
           (keys.count_gaps === 'true' ? ' counting trailing gaps' : '') +
           (period ? ', period of pipelined steps' : ', step time') +
-          (keys.contracted === 'true' ? ', groups contracted (an approximation)' : '') +
+          (keys.simulate_groups === 'true' ? ', groups contracted (an approximation)' : '') +
           `; costs: ${
               keys.costs === 'none' ? 'the graph\'s own and the roofline model' : keys.costs}`
     ],

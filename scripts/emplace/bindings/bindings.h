@@ -158,9 +158,9 @@ struct PythonCluster {
 /// The costs of all ops, and the table from which they come.
 struct PythonCosts {
   Costs costs;
-  std::string table;               ///< path; empty without a table
-  std::vector<std::int64_t> time;  // [num_ops, num_devices], -1 where forbidden
-  std::vector<std::uint8_t> rung;  // [num_ops, num_devices]
+  std::string table;                 ///< path; empty without a table
+  std::vector<std::int64_t> time;    // [num_ops, num_devices], -1 where forbidden
+  std::vector<std::uint8_t> source;  // [num_ops, num_devices]
 };
 
 /// Return the object itself if it is a graph or cluster, else the one of this path or menu name.

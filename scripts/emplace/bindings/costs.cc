@@ -27,14 +27,15 @@ void MakeCosts(PythonCosts* self, nb::object graph, nb::object cluster, nb::obje
                              {.table = measured.get()})
                    .costs;
   for (const Nanos time : made.costs.time) made.time.push_back(time < kMaxNanos ? time : -1);
-  for (const Rung rung : made.costs.rung) made.rung.push_back(static_cast<std::uint8_t>(rung));
+  for (const CostSource source : made.costs.source)
+    made.source.push_back(static_cast<std::uint8_t>(source));
   new (self) PythonCosts(std::move(made));
 }
 
-std::vector<std::string> RungNames() {
+std::vector<std::string> CostSourceNames() {
   std::vector<std::string> names;
-  for (int rung = 0; rung < kNumRungs; ++rung)
-    names.emplace_back(ToString(static_cast<Rung>(rung)));
+  for (int source = 0; source < kNumCostSources; ++source)
+    names.emplace_back(ToString(static_cast<CostSource>(source)));
   return names;
 }
 
@@ -63,11 +64,11 @@ void AddCosts(nb::module_& module) {
                      return ViewOf(c.time.data(), c.costs.num_ops, c.costs.num_devices, self);
                    }),
                    "[num_ops, num_devices] int64 [ns]; -1 where an op may not run")
-      .def_prop_ro("rung",
+      .def_prop_ro("source",
                    Array<C>([](const C& c, nb::handle self) {
-                     return ViewOf(c.rung.data(), c.costs.num_ops, c.costs.num_devices, self);
+                     return ViewOf(c.source.data(), c.costs.num_ops, c.costs.num_devices, self);
                    }),
-                   "[num_ops, num_devices] uint8: source of each cost, an index into `rungs`")
+                   "[num_ops, num_devices] uint8: source of each cost, an index into `sources`")
       .def_prop_ro("uncertainty",
                    Array<C>([](const C& c, nb::handle self) {
                      return ViewOf(
@@ -75,7 +76,7 @@ void AddCosts(nb::module_& module) {
                    }),
                    "[num_ops, num_devices] float32: relative standard error")
       .def_prop_ro(
-          "rungs", [](const C&) { return RungNames(); }, "names of the sources, best first")
+          "sources", [](const C&) { return CostSourceNames(); }, "names of the sources, best first")
       .def("__repr__", [](const C& self) {
         return fmt::format("Costs({} ops, {} devices{})",
                            self.costs.num_ops,

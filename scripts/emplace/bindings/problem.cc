@@ -103,7 +103,7 @@ void MakePythonProblem(PythonProblem* self,
                        nb::object coarsen,
                        const std::string& semantics,
                        const std::string& objective,
-                       bool contracted,
+                       bool simulate_groups,
                        bool count_gaps,
                        const std::string& priority,
                        int threads) {
@@ -127,7 +127,7 @@ void MakePythonProblem(PythonProblem* self,
   config["semantics"] = semantics;
   config["objective"] = objective;
   config["coarsen"] = coarsen;
-  config["contracted"] = contracted;
+  config["simulate_groups"] = simulate_groups;
   config["count_gaps"] = count_gaps;
   config["priority"] = priority;
   const nb::object dumps = nb::module_::import_("json").attr("dumps");
@@ -147,7 +147,7 @@ void MakePythonProblem(PythonProblem* self,
                          of_cluster.cluster,
                          plan.passes,
                          plan.objective,
-                         contracted,
+                         simulate_groups,
                          of_graph.graph->name(),
                          table.get());
   }
@@ -157,7 +157,7 @@ void MakePythonProblem(PythonProblem* self,
   made.config = text;
   made.simulated = DescribeSimulation(plan);
   made.how = plan.SimulatorFor(*made.loaded.searched);
-  made.exact_how = contracted ? plan.SimulatorFor(*made.loaded.exact) : made.how;
+  made.exact_how = simulate_groups ? plan.SimulatorFor(*made.loaded.exact) : made.how;
   made.simulator = MakeSimulator(made.loaded.searched, made.how);
   new (self) PythonProblem(std::move(made));
 }
@@ -205,7 +205,7 @@ constexpr const char* kProblemSignature =
     "def __init__(self, graph: Graph | str, cluster: Cluster | str, *, "
     "costs: Costs | str | numpy.typing.NDArray[numpy.int64] | None = None, "
     "coarsen: Sequence[object] = ('colocate',), semantics: str = 'queue', "
-    "objective: str = 'step_time', contracted: bool = False, count_gaps: bool = False, "
+    "objective: str = 'step_time', simulate_groups: bool = False, count_gaps: bool = False, "
     "priority: str = 'id', threads: int = 0) -> None";
 
 constexpr const char* kProblemText =
@@ -213,8 +213,8 @@ constexpr const char* kProblemText =
 costs: None: the graph's own and the model; measured ones: a Costs object, the path of a table or a
     name of `emplace list costs`; or an int64 array [num_ops, num_devices] of times [ns], -1 where
     an op may not run, equal on devices of one kind.
-coarsen: passes as in a run config: ["colocate", {"cheapest": {"groups": 128}}].
-semantics, objective, contracted, count_gaps, priority: as in a run config.
+coarsen: passes as in a run config: ["colocate", {"merge_cheapest": {"groups": 128}}].
+semantics, objective, simulate_groups, count_gaps, priority: as in a run config.
 threads: that share a batch; 0: all cores. Changes no result.
 
 Throws InputError, naming what is wrong with what.)";
@@ -266,7 +266,7 @@ void AddProblem(nb::module_& module) {
            nb::arg("coarsen") = nb::make_tuple("colocate"),
            nb::arg("semantics") = "queue",
            nb::arg("objective") = "step_time",
-           nb::arg("contracted") = false,
+           nb::arg("simulate_groups") = false,
            nb::arg("count_gaps") = false,
            nb::arg("priority") = "id",
            nb::arg("threads") = 0,

@@ -177,11 +177,14 @@ nb::dict CheckConfig(const std::string& config,
     RunPlan plan = MakeRunPlan(ConfigNode::FromString(config, name), name, beside, AllAgents());
     LoadedProblem loaded = LoadProblem(plan);
     const Run run = PrepareRun(std::move(plan), std::move(loaded));
+    const auto number_or_null = [](const auto& limit) {
+      return limit ? fmt::to_string(*limit) : std::string("null");
+    };
     json = fmt::format(R"({{"bound_ns": {}, "searches": {}, "evaluations": {}, "seconds": {}}})",
                        run.bounds.proven.value,
                        run.tasks.size(),
-                       run.plan.config.max_evaluations,
-                       run.plan.config.max_seconds);
+                       number_or_null(run.plan.config.max_evaluations),
+                       number_or_null(run.plan.config.max_seconds));
   }
   return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(json));
 }
@@ -274,9 +277,9 @@ void AddPrograms(nb::module_& module) {
              nb::arg("name"),
              nb::arg("beside"),
              nb::sig("def check_config(config: str, name: str, beside: str) -> dict[str, int | "
-                     "float]"),
+                     "float | None]"),
              "Checks the text of a run config, agents included. Returns bound_ns, searches, and "
-             "the limits evaluations and seconds of each search (0: none).");
+             "the limits evaluations and seconds of each search, or None.");
 
   using S = PythonSearch;
   nb::class_<S>(module, "Search", "What one search found.")

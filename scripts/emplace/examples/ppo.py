@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
-    problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"cheapest": {"groups": options.groups}}])
+    problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"merge_cheapest": {"groups": options.groups}}])
     first, last, best = learn(problem, options.seconds)
     print(f"gain of an episode: {first:.3f} at first, {last:.3f} now; best {best / 1e6:.2f} ms")
 

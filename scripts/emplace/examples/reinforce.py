@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--envs", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"cheapest": {"groups": options.groups}}])
+    problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"merge_cheapest": {"groups": options.groups}}])
     first, best, placement = learn(problem, options.seconds, options.envs, options.seed)
     single = problem.best_single_device()
     print(f"random {first / 1e6:.2f} ms, learned {best / 1e6:.2f} ms, " + (

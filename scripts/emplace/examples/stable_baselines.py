@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=16)
     parser.add_argument("--steps", type=int, default=20_000)
     options = parser.parse_args()
-    problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"cheapest": {"groups": options.groups}}])
+    problem = emplace.Problem(options.graph, options.cluster, coarsen=[{"merge_cheapest": {"groups": options.groups}}])
     before, after = learn(problem, options.steps)
     print(f"step time / time on the best single device: {-before:.3f} before, {-after:.3f} after {options.steps:,} steps")
 

@@ -50,7 +50,7 @@ seeds:
   - 0
 budget:
   evaluations: {budget}
-  seconds: 0
+  seconds: none
 """
 
 
@@ -75,12 +75,12 @@ def sealed(path: str, mode: str = "a") -> Iterator[h5py.File]:
     seal(path)
 
 
-def write_head(file: h5py.File, version: int = 3) -> None:
+def write_head(file: h5py.File, version: int = 4) -> None:
     file.attrs.update(format="emplace-results", version=version)
 
 
 def write_run(path: str, searches: Sequence[dict[str, Any]], graph: str = "g", cluster: str = "c",
-              budget: int = 9, title: str = "", version: int = 3, bound: float = 1.5,
+              budget: int = 9, title: str = "", version: int = 4, bound: float = 1.5,
               method: str = "work", single: tuple[str, float] | None = None) -> str:
     """@param searches  what add_search() takes, each @param bound  [s] @param method  that proved it
     @param single  best single device and its step time [s]; None: the file does not say @return path"""

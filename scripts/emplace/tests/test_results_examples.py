@@ -66,7 +66,7 @@ class TableOfTheProgram(TestCase):
         result = subprocess.run(
             [PROGRAM, "run", "quickstart", "--set", "graph=gpt2_small_torch", "--set", "cluster=2xk80",
              "--set", "agents=[single_gpu, random, hill_climb]", "--set", "seeds=0:4", "--set",
-             "budget.evaluations=6", "--set", "budget.seconds=0", "--quiet", "--json",
+             "budget.evaluations=6", "--set", "budget.seconds=none", "--quiet", "--json",
              "-o", self.path("r.h5")],
             check=True, capture_output=True, text=True)
         self.compare(self.path("r.h5"), json.loads(result.stdout))
@@ -100,7 +100,7 @@ class CurvesOfTheProgram(TestCase):
         subprocess.run(
             [PROGRAM, "run", "quickstart", "--set", "graph=gpt2_small_torch", "--set", "cluster=2xk80",
              "--set", "agents=[single_gpu, random, hill_climb, heft]", "--set", "seeds=0:4", "--set",
-             "budget.evaluations=40", "--set", "budget.seconds=0", "--quiet", "-o", self.path("r.h5")],
+             "budget.evaluations=40", "--set", "budget.seconds=none", "--quiet", "-o", self.path("r.h5")],
             check=True, capture_output=True)
         subprocess.run([PROGRAM, "report", self.path("r.h5"), "--no-graph", "-o", self.path("r.html")], check=True,
                        capture_output=True)

@@ -21,11 +21,11 @@ class Yaml(unittest.TestCase):
 
     def test_maps_lists_and_scalars(self) -> None:
         self.assertEqual(flat_config('graph: nmt\ncluster: "2x: k80"\nbudget:\n  evaluations: 50\n'
-                                     '  seconds: 0.5\ncontracted: true\ncoarsen:\n  - colocate\n'
+                                     '  seconds: 0.5\nsimulate_groups: true\ncoarsen:\n  - colocate\n'
                                      '  - scope:\n      depth: 2\nseeds: 1:3\nmoves: [a, b]\n'
                                      'deep:\n  er:\n    x: -1e-3\nempty:\nlast: none\n', "here"),
                          {"graph": "nmt", "cluster": "2x: k80", "budget.evaluations": 50,
-                          "budget.seconds": 0.5, "contracted": True,
+                          "budget.seconds": 0.5, "simulate_groups": True,
                           "coarsen": "[colocate, {scope: {depth: '2'}}]", "seeds": "1:3",
                           "moves": "[a, b]", "deep.er.x": -0.001, "last": "none"})
         self.assertEqual(flat_config("", "here"), {})
@@ -216,8 +216,8 @@ class Refused(TestCase):
     def test_other_versions(self) -> None:
         for load in (load_runs, load_generalization, load_fidelity):
             for version, message in (
-                    (4, "has format version 4; this package reads up to 3: install"),
-                    (2, "has format version 2, which an older version of emplace wrote; expected 3: run it again")):
+                    (5, "has format version 5; this package reads up to 4: install"),
+                    (3, "has format version 3, which an older version of emplace wrote; expected 4: run it again")):
                 write_run(self.path("r.h5"), [], version=version)
                 self.refused(self.path("r.h5"), message, load)
             with sealed(self.path("r.h5")) as file:

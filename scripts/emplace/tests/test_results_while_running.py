@@ -86,7 +86,7 @@ class WhileRunning(TestCase):
     def test_a_sweep_with_checkpoints(self) -> None:
         config = self.write_config("base:\n  graph: gpt2_mini_torch\n  coarsen: [colocate, gradients]\n"
                                    "  agents: [single_gpu, hill_climb, post]\n  seeds: 0:2\n"
-                                   "  budget: {evaluations: 400, seconds: 0}\n"
+                                   "  budget: {evaluations: 400, seconds: none}\n"
                                    "grid:\n  cluster: [2xk80, 4xk80]\ncheckpoint_seconds: 0.01\n")
         reader = self.watch("sweep", config, "-o", self.path("sweep"), "--jobs", "2")
         self.assertEqual(len(reader.openings), 10)
@@ -97,7 +97,7 @@ class WhileRunning(TestCase):
     def test_a_run(self) -> None:
         config = self.write_config("graph: gpt2_mini_torch\ncluster: 2xk80\ncoarsen: [colocate, gradients]\n"
                                    "agents: [single_gpu, heft, hill_climb, simulated_annealing, post]\n"
-                                   "seeds: 0:3\nbudget: {evaluations: 400, seconds: 0}\n")
+                                   "seeds: 0:3\nbudget: {evaluations: 400, seconds: none}\n")
         reader = self.watch("run", config, "-o", self.path("run.h5"), "--jobs", "2")
         self.assertEqual(list(reader.openings), [self.path("run.h5")])
         self.assertEqual(len(load_runs(self.path("run.h5")).runs), 11)

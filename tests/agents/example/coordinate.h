@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "agents/shared/improvement/improvement_agent.h"
+#include "agents/shared/local_search/local_search_agent.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
 #include "framework/search/agent.h"

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/config/setting_error.h"
 #include "tests/support/learning_agents.h"
 #include "tests/support/paths.h"

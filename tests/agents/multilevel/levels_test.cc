@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/shared/improvement/counted_evaluator.h"
+#include "agents/shared/local_search/counted_evaluator.h"
 #include "framework/schedule/issue_order.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
@@ -129,7 +129,7 @@ TEST_CASE("issue orders and concurrent searches pass through wrappers") {
   std::vector<Placement> placements;
   for (int i = 0; i < 5; ++i) placements.push_back(RandomPlacement(rng, *coarse));
   std::vector<Nanos> found(5), expected;
-  std::vector<SearchAbreast> searches(5);
+  std::vector<ConcurrentSearch> searches(5);
   for (int i = 0; i < 5; ++i) {
     searches[i].run = [&, i](Evaluator& evaluator) {
       CHECK(&evaluator.problem() == coarse.get());
@@ -139,7 +139,7 @@ TEST_CASE("issue orders and concurrent searches pass through wrappers") {
     };
     expected.push_back(directly->Evaluate(placements[i]).step_time);
   }
-  level.RunAbreast(searches);
+  level.RunConcurrently(searches);
   CHECK(found == expected);
   CHECK(counted.count() == 1 + 2 + 3 + 4 + 5);
 }

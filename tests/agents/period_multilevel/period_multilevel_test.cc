@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/ideals/chain_split.h"
+#include "agents/max_load_dp/chain_split.h"
 #include "framework/config/setting_error.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"

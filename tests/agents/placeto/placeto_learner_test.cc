@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 #include "framework/search/meter.h"
@@ -129,9 +129,9 @@ TEST_CASE("an episode begins where the setting says") {
     for (int update = 0; update < 4; ++update) learner.Update(simulators.all);
     return Column(learner.table(), "start_step_time_ns");
   };
-  const std::vector<double> fixed = starts_of("fixed", {"nothing"});
+  const std::vector<double> fixed = starts_of("fixed", {"none"});
   CHECK(fixed == std::vector<double>(4, fixed[0]));
-  const std::vector<double> redraw = starts_of("redraw", {"nothing"});
+  const std::vector<double> redraw = starts_of("redraw", {"none"});
   CHECK(redraw[0] != redraw[1]);
   CHECK(redraw[1] != redraw[2]);
   const auto time = [&](const Placement& placement) {
@@ -288,7 +288,7 @@ TEST_CASE("settings that make no sense are refused with their key") {
           c.episode.begin = "redraw";
           c.start = {"heft"};
         }) ==
-        "episode.begin: redraw needs start: [nothing] or [random]; others are the same each time");
+        "episode.begin: redraw needs start: [none] or [random]; others are the same each time");
   CHECK(refusal([](auto& c) { c.restart = {}; }).find("restart: ") == 0);
 }
 

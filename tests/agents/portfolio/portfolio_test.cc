@@ -64,7 +64,7 @@ PortfolioSearch CheckThreads(const std::shared_ptr<const Problem>& problem,
 TEST_CASE("portfolio: threads change nothing, for the period neither") {
   Rng rng(5);
   const auto problem = MixedProblem(rng, 60, 3, 4000);
-  CHECK(CheckThreads(problem, {.turn = 100, .abreast = 5}, 4).times.size() > 10);
+  CHECK(CheckThreads(problem, {.turn = 100, .concurrent = 5}, 4).times.size() > 10);
   const auto period = WithObjective(*problem, Objective::kPeriod);
   CHECK(CheckThreads(period, {.turn = 10}, 3).times.size() > 5);
 }
@@ -94,7 +94,7 @@ TEST_CASE("portfolio: saved and loaded, it makes the evaluations that it would h
   for (const Objective objective : {Objective::kStepTime, Objective::kPeriod}) {
     const auto problem = WithObjective(*MixedProblem(rng, 40, 3, 4000), objective);
     const auto simulator = MakeSimulator(problem, {});
-    const PortfolioConfig config{.turn = 10, .abreast = 4};
+    const PortfolioConfig config{.turn = 10, .concurrent = 4};
     for (const int step : {0, 1, 2, 5}) {
       CAPTURE(step);
       MeteredEvaluator before(*simulator, {}), one(*simulator, {}), other(*simulator, {});

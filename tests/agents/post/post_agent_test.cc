@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/base/error.h"
 #include "tests/agents/post/small_post.h"
 #include "tests/support/paths.h"

@@ -115,7 +115,7 @@ TEST_CASE("with updates it ends after one greedy placement more") {
       CHECK(agent.updates()->num_rows() == updates);
     }
   }
-  trained.config.updates = -1;  // the budget ends it
+  trained.config.updates.reset();  // the budget ends it
   const auto problem = Sorting("aabb");
   Seq2SeqAgent agent({problem, 1}, trained.config);
   CHECK_FALSE(RunAgent(agent, problem, 50).finished);

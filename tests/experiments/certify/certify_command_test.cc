@@ -53,7 +53,7 @@ struct CertifyFiles {
     WriteText(folder / "c.yaml", ClusterYaml());
     WriteText(folder / "small.yaml",
               "graph: g.json\ncluster: c.yaml\nagents: [single_gpu, heft, hill_climb]\n"
-              "budget: {evaluations: 50, seconds: 0}\n");
+              "budget: {evaluations: 50, seconds: none}\n");
     const ProcessResult run = Run({"run", "small.yaml", "-o", "r.h5", "--quiet"});
     CAPTURE(run.err);
     REQUIRE(run.exit_code == 0);
@@ -137,7 +137,7 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
   WriteText(folder / "c.yaml", ClusterYaml());
   WriteText(folder / "run.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [hill_climb]\n"
-            "budget: {evaluations: 3000, seconds: 0}\n");
+            "budget: {evaluations: 3000, seconds: none}\n");
   const auto run = [&](const std::vector<std::string>& arguments) {
     const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
     CAPTURE(result.err);
@@ -155,7 +155,7 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
     };
     search("r.h5", {});
     const Json proved = search(
-        "proved.h5", {"agents=[branch_and_bound]", "budget.evaluations=0", "budget.seconds=60"});
+        "proved.h5", {"agents=[branch_and_bound]", "budget.evaluations=none", "budget.seconds=60"});
     REQUIRE(proved["optimal"] == true);
     const auto optimum = proved["agents"][0]["step_time_ns"]["min"].get<std::int64_t>();
     const Json certified =

@@ -72,7 +72,7 @@ TEST_CASE("a results file is named by what was set") {
         ".agents=single_gpu,name_ppo,lr_1e-3");
   CHECK(NamePart({"graph=./models/my_model.json.gz"}) == ".graph=my_model");
   CHECK(NamePart({"graph=nmt", "seeds=0:2", "graph=rnnlm"}) == ".seeds=0_2.graph=rnnlm");
-  CHECK(NamePart({"jobs=1", "threads=2", "output=x.h5", "gpu=0", "evaluator=mpi"}).empty());
+  CHECK(NamePart({"jobs=1", "threads=2", "output=x.h5", "gpu=0", "ranks=mpi"}).empty());
   CHECK(NamePart({"passes=../../x"}) == ".passes=x");
   CHECK(NamePart({"../../x=1"}) == ".x=1");
   const std::string longer = NamePart({"agents=" + std::string(300, 'a')}),

@@ -112,7 +112,7 @@ TEST_CASE("an experiment from files to tables, HDF5 and policies that `emplace r
 
   // The same policy on the same graph, from a run.
   WriteText(files.folder / "results/run.yaml",
-            "graph: ../a2.json\ncluster: ../c.yaml\nbudget: {seconds: 0, evaluations: 1000}\n"
+            "graph: ../a2.json\ncluster: ../c.yaml\nbudget: {seconds: none, evaluations: 1000}\n"
             "agents: [{name: placeto, policy: gen.policies/a.gnn.seed0.policy, updates: 0,\n"
             "          features: {devices: one_hot}}]\n");
   const ProcessResult run =

@@ -33,8 +33,8 @@ struct ConfigFiles : GeneralizeFiles {
 
 TEST_CASE("a plan looks up families, graphs, clusters, policies and agents") {
   const ConfigFiles files;
-  files.WriteFamily("b",
-                    "semantics: stream\ncount_gaps: true\ncoarsen: [{cheapest: {groups: 4}}]\n");
+  files.WriteFamily(
+      "b", "semantics: stream\ncount_gaps: true\ncoarsen: [{merge_cheapest: {groups: 4}}]\n");
   const GeneralizePlan plan = files.Read(files.Read());
   CHECK(plan.name == "gen");
   REQUIRE(plan.families.size() == 2);
@@ -49,7 +49,7 @@ TEST_CASE("a plan looks up families, graphs, clusters, policies and agents") {
   CHECK(plan.families[1].simulator.semantics == Semantics::kStream);
   CHECK(plan.families[1].simulator.count_gaps);
   REQUIRE(plan.families[1].passes.size() == 1);
-  CHECK(plan.families[1].passes[0].name == "cheapest");
+  CHECK(plan.families[1].passes[0].name == "merge_cheapest");
   REQUIRE(plan.train.size() == 2);
   CHECK(plan.train[0].agent.label == "gnn");
   CHECK(plan.train[0].updates == 3);
@@ -122,7 +122,7 @@ TEST_CASE("the committed experiment and every committed family can be planned") 
     CAPTURE(family.config.name);
     CHECK(family.train.size() + family.test.size() == 32);
   }
-  for (const char* config : {"learned.yaml", "graph_policy.yaml"}) {
+  for (const char* config : {"learned_local_search.yaml", "graph_policy.yaml"}) {
     CAPTURE(config);
     const GeneralizePlan learned =
         ReadGeneralizePlan(SourceDir() / "configs/generalization" / config, {}, AllAgents());

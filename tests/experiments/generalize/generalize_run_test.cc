@@ -34,7 +34,7 @@ TEST_CASE("a family's graphs become problems, passes applied") {
   REQUIRE(loaded.family.test.size() == 2);
   CHECK(loaded.family.test[1]->graph().name() == "a3");
   CHECK(loaded.family.test[1]->num_groups() == 19);
-  loaded.files.WriteFamily("a", "coarsen: [{cheapest: {groups: 5}}]\n");
+  loaded.files.WriteFamily("a", "coarsen: [{merge_cheapest: {groups: 5}}]\n");
   loaded.plan = ReadGeneralizePlan(loaded.files.folder / "gen.yaml", {}, AllAgents());
   for (const auto& problem : LoadFamily(loaded.plan.families[0]).train) {
     CHECK(problem->num_groups() == 5);

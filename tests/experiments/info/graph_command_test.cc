@@ -203,7 +203,7 @@ TEST_CASE("a max-load instance is converted to a problem of the period") {
   CAPTURE(converted.err);
   CHECK(converted.out == "load: 2 ops, 2 devices\nwrote g.json, g.cluster.yaml\n");
   WriteText(folder / "run.yaml",
-            "graph: ./g.json\ncluster: ./g.cluster.yaml\nobjective: period\nagents: [ideals]\n"
+            "graph: ./g.json\ncluster: ./g.cluster.yaml\nobjective: period\nagents: [max_load_dp]\n"
             "budget: {seconds: 5}\n");
   const ProcessResult run = RunEmplace({"run", "./run.yaml", "--json", "-o", "r.h5"}, here);
   CAPTURE(run.err);

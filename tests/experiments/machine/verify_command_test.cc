@@ -99,7 +99,7 @@ TEST_CASE("the best placements of a run are executed and compared") {
   }
   CHECK(reader.Double("/verification", "mape") == doctest::Approx(error));
   CHECK(reader.Int("/verification", "equal_peaks") == static_cast<std::int64_t>(labels.size()));
-  CHECK(reader.Double("/verification", "rung_measured") == doctest::Approx(1));
+  CHECK(reader.Double("/verification", "cost_source_measured") == doctest::Approx(1));
 }
 
 TEST_CASE("placements are executed and simulated in the issue order of the run") {

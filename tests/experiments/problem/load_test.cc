@@ -86,22 +86,22 @@ TEST_CASE("costs out of a table are those of a graph that brings them") {
   const LoadFiles files;
   const auto cluster = LoadCluster(files.folder / "c.yaml");
   const auto table = LoadCosts(files.folder / "table.json");
-  const auto costs_of = [&](const char* graph, const CostTable* costs, bool contracted) {
+  const auto costs_of = [&](const char* graph, const CostTable* costs, bool simulate_groups) {
     return MakeProblem(LoadGraph(files.folder / graph),
                        cluster,
                        ParsePasses(ConfigNode::FromString("[colocate]", "test")),
                        Objective::kStepTime,
-                       contracted,
+                       simulate_groups,
                        "here",
                        costs)
         .searched->costs();
   };
-  for (const bool contracted : {false, true}) {
-    const Costs own = costs_of("costed.json", nullptr, contracted);
-    const Costs tabled = costs_of("bare.json", table.get(), contracted);
+  for (const bool simulate_groups : {false, true}) {
+    const Costs own = costs_of("costed.json", nullptr, simulate_groups);
+    const Costs tabled = costs_of("bare.json", table.get(), simulate_groups);
     CHECK(own.time == tabled.time);
-    CHECK(own.rung == tabled.rung);
-    CHECK(own.rung[0] == Rung::kMeasured);
+    CHECK(own.source == tabled.source);
+    CHECK(own.source[0] == CostSource::kMeasured);
   }
   CHECK(MessageOf<InputError>([&] {
           costs_of("bare.json", nullptr, false);
@@ -129,8 +129,8 @@ TEST_CASE("simulate and run take a table of costs") {
     return std::ranges::any_of(
         lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
   };
-  CHECK(has("rung_measured: 1"));
-  CHECK(has("rung_neighbour: 0"));
+  CHECK(has("cost_source_measured: 1"));
+  CHECK(has("cost_source_neighbour: 0"));
   CheckRefused(files.Run("none.json"), 2, {"none.json"});
   CheckRefused(files.Run("nono"), 2, {"run.yaml:3:8", "unknown cost table \"nono\""});
   CheckRefused(files.Run("mine.json", {"--set", "costs=../bare.json"}),

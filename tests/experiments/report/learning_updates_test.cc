@@ -36,7 +36,7 @@ TEST_CASE("the updates of each seed, and none of an agent that does not learn") 
   WriteText(folder / "c.yaml", ClusterYaml("1GiB"));
   WriteText(folder / "r.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [heft, seq2seq]\nseeds: 0:2\n"
-            "budget: {evaluations: 60, seconds: 0}\n");
+            "budget: {evaluations: 60, seconds: none}\n");
   const ProcessResult run =
       RunEmplace({"run", "r.yaml", "-o", "r.h5", "--quiet"}, {.folder = folder.path()});
   CAPTURE(run.err);

@@ -31,7 +31,7 @@ struct ReportedRun {
     WriteText(folder / "c.yaml", ClusterYaml(memory));
     WriteText(folder / "r.yaml",
               "graph: g.json\ncluster: c.yaml\nagents: [single_gpu, heft, random, hill_climb]\n"
-              "seeds: 0:3\nbudget: {evaluations: 60, seconds: 0}\n");
+              "seeds: 0:3\nbudget: {evaluations: 60, seconds: none}\n");
     run = Emplace({"run", "r.yaml", "-o", "r.h5", "--quiet"});
   }
   ProcessResult Emplace(std::vector<std::string> arguments, ProcessOptions options = {}) const {

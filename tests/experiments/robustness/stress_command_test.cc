@@ -30,9 +30,10 @@ struct StressFiles {
   StressFiles() {
     WriteText(folder / "g.json", LayeredJson(40));
     WriteText(folder / "c.yaml", ClusterYaml());
-    WriteText(folder / "small.yaml",
-              "graph: g.json\ncluster: c.yaml\nseeds: 0:2\nbudget: {evaluations: 60, seconds: 0}\n"
-              "agents: [single_gpu, heft, random, hill_climb, {name: heft, label: twin}]\n");
+    WriteText(
+        folder / "small.yaml",
+        "graph: g.json\ncluster: c.yaml\nseeds: 0:2\nbudget: {evaluations: 60, seconds: none}\n"
+        "agents: [single_gpu, heft, random, hill_climb, {name: heft, label: twin}]\n");
     Search("r.h5");
   }
   fs::path file() const { return folder / "r.h5"; }
@@ -188,9 +189,11 @@ TEST_CASE("runs in stream semantics by upward rank, contracted ones, and periods
           order.Int("/agents/" + first + "/best/outcome", "step_time_ns"));
   }
 
-  files.Search(
-      "few.h5",
-      {"--set", "contracted=true", "--set", "coarsen=[colocate, {cheapest: {groups: 8}}]"});
+  files.Search("few.h5",
+               {"--set",
+                "simulate_groups=true",
+                "--set",
+                "coarsen=[colocate, {merge_cheapest: {groups: 8}}]"});
   CHECK(files.Stress({}, "few.h5").exit_code == 0);
   files.Search("period.h5", {"--set", "objective=period"});
   REQUIRE(files.Stress({}, "period.h5").exit_code == 0);

@@ -45,9 +45,9 @@ TEST_CASE("one start for all agents that have one, unless they say another") {
                   AllAgents(),
                   {},
                   {},
-                  "nothing");
+                  "none");
   CHECK(specs[0].settings.Keys().empty());
-  CHECK(FlowText(specs[1].settings) == "{start: [nothing], batch: 2}");
+  CHECK(FlowText(specs[1].settings) == "{start: [none], batch: 2}");
   CHECK(FlowText(specs[2].settings) == "{start: [etf]}");
 }
 

@@ -101,7 +101,7 @@ class Runs:
 
 
 def budget(evaluations: int) -> list[str]:
-    return ["--set", f"budget={{evaluations: {evaluations}, seconds: 0}}"]
+    return ["--set", f"budget={{evaluations: {evaluations}, seconds: none}}"]
 
 
 def succeed(done: subprocess.CompletedProcess) -> None:
@@ -175,11 +175,11 @@ def refuse(done: subprocess.CompletedProcess, code: int, *parts: str) -> None:
 
 
 def check_errors(runs: Runs) -> None:
-    refuse(runs.run(0, "all", "e.h5", "--set", "evaluator=mpi"), 2, "evaluator", "mpirun -n N emplace run",
-           "choices: auto, local")
-    refuse(runs.run(2, "all", "e.h5", "--set", "evaluator=local"), 2, "mpirun started 2 processes",
+    refuse(runs.run(0, "all", "e.h5", "--set", "ranks=mpi"), 2, "ranks", "mpirun -n N emplace run",
+           "choices: auto, none")
+    refuse(runs.run(2, "all", "e.h5", "--set", "ranks=none"), 2, "mpirun started 2",
            "choices: auto, mpi")
-    refuse(runs.run(0, "all", "e.h5", "--set", "evaluator=ranks"), 2, 'unknown evaluator "ranks"')
+    refuse(runs.run(0, "all", "e.h5", "--set", "ranks=local"), 2, 'unknown ranks "local"; it is now called "none"')
     refuse(runs.run(3, "all", "e.h5", "--set", "graph=./nowhere.json"), 2, "nowhere.json")
     # Results of two ranks go to a folder that is not there: rank 0 alone notices.
     refuse(runs.run(2, "all", "nowhere/e.h5", *budget(10)), 1, "nowhere/e.h5")

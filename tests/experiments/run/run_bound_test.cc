@@ -64,7 +64,7 @@ TEST_CASE("the bounds of a contracted problem are proven for what was searched")
   LoadedProblem problem;
   problem.exact = exact.Build();
   problem.searched = searched.Build();
-  problem.contracted = true;
+  problem.simulate_groups = true;
   const ProblemBounds bounds = BoundProblem(problem);
   CHECK(bounds.simple.critical_path == 20);
   CHECK(bounds.proven.value == 50);

@@ -29,7 +29,7 @@ struct RunFiles {
     WriteText(folder / "small.yaml",
               "graph: g.json\ncluster: c.yaml\n"
               "agents: [single_gpu, single_cpu, heft, random, hill_climb]\n"
-              "seeds: \"0:2\"\nbudget: {evaluations: 300, seconds: 0}\n");
+              "seeds: \"0:2\"\nbudget: {evaluations: 300, seconds: none}\n");
   }
   ProcessResult Run(std::vector<std::string> more, ProcessOptions options = {}) const {
     std::vector<std::string> arguments = {"run", "small.yaml"};
@@ -94,10 +94,11 @@ TEST_CASE("a policy learned in a run is saved, and a later run begins with it an
       ResultsReader(files.folder / "again.h5").Text("/agents/placeto.seed1", "settings");
   CHECK(settings.find("single_gpu") != std::string::npos);
   CHECK(settings.find("width: 8") != std::string::npos);
-  CheckRefused(files.Run({"--set", "agents=[hill_climb, learned]", "--save-policy", "none"}),
-               2,
-               {"--save-policy: no agent of the run learns a policy",
-                "choices: graph_policy, placeto, seq2seq"});
+  CheckRefused(
+      files.Run({"--set", "agents=[hill_climb, learned_local_search]", "--save-policy", "none"}),
+      2,
+      {"--save-policy: no agent of the run learns a policy",
+       "choices: graph_policy, placeto, seq2seq"});
   CHECK_FALSE(std::filesystem::exists(files.folder / "none"));
 }
 
@@ -182,7 +183,7 @@ TEST_CASE("zero-shot: the trained policy answers in the place of the config's ag
 
 TEST_CASE("a budget that leaves a learner no time to learn warns") {
   const RunFiles files;
-  const std::string small = "budget={evaluations: 2, seconds: 0}";
+  const std::string small = "budget={evaluations: 2, seconds: none}";
   const auto run = [&](const std::string& agents, const std::string& budget) {
     return files.Run({"--set", "agents=" + agents, "--set", "seeds=[0, 1]", "--set", budget});
   };
@@ -196,7 +197,7 @@ TEST_CASE("a budget that leaves a learner no time to learn warns") {
           std::string::npos);
     CHECK(result.err.find("random: the budget") == std::string::npos);
   }
-  CHECK(run("[post]", "budget={steps: 30, seconds: 0}").err.find("nothing was") ==
+  CHECK(run("[post]", "budget={steps: 30, seconds: none}").err.find("nothing was") ==
         std::string::npos);
 }
 
@@ -253,12 +254,12 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
 
 TEST_CASE("what an order is searched for: ops simulated one by one; else no order is set") {
   const RunFiles files;
-  const ProcessResult contracted = files.Run(
-      {"--set", "semantics=stream", "--set", "priority=searched", "--set", "contracted=true"});
-  CHECK(contracted.exit_code == 2);
-  CHECK(contracted.err.find("priority searched does not apply to contracted: true, which searches "
-                            "a graph with other ops; choices: id, upward_rank") !=
-        std::string::npos);
+  const ProcessResult grouped = files.Run(
+      {"--set", "semantics=stream", "--set", "priority=searched", "--set", "simulate_groups=true"});
+  CHECK(grouped.exit_code == 2);
+  CHECK(
+      grouped.err.find("priority searched does not apply to simulate_groups: true, which searches "
+                       "a graph with other ops; choices: id, upward_rank") != std::string::npos);
   REQUIRE(files.Run({"--set", "agents=[order_search]", "--set", "semantics=stream", "-o", "id.h5"})
               .exit_code == 0);
   const ResultsReader reader(files.folder / "id.h5");
@@ -402,7 +403,7 @@ TEST_CASE("a printed config has every key and makes the same run") {
   print.emplace_back("--print-config");
   const std::string config = run("small.yaml", print);
   for (const char* part : {"\npriority: id\n",
-                           "\nbudget:\n  evaluations: 300\n  seconds: 0\n  steps: 0\n",
+                           "\nbudget:\n  evaluations: 300\n  seconds: none\n  steps: none\n",
                            "label: \"1\"\n",
                            "chains: 2\n",
                            "rounds: 64\n",
@@ -490,10 +491,12 @@ TEST_CASE("machines of CPUs alone have speed-ups") {
   CHECK(FindAgent(table, "single_cpu")->at("speed_up") == 1.0);
 }
 
-TEST_CASE("a contracted run says that it is an approximation and what the placement really takes") {
+TEST_CASE(
+    "a run with simulate_groups says that it is an approximation and what the placement really "
+    "takes") {
   const RunFiles files;
   const ProcessResult result =
-      files.Run({"--set", "contracted=true", "--set", "coarsen=[single_consumer]"});
+      files.Run({"--set", "simulate_groups=true", "--set", "coarsen=[single_consumer]"});
   CHECK(result.exit_code == 0);
   CHECK(result.out.find("groups contracted (an approximation)") != std::string::npos);
   CHECK(result.out.find("simulated op by op: ") != std::string::npos);
@@ -518,7 +521,7 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
                                           "--set",
                                           "seeds=[0]",
                                           "--set",
-                                          "budget={evaluations: 0, seconds: 1000}",
+                                          "budget={evaluations: none, seconds: 1000}",
                                           "--jobs",
                                           "1",
                                           "-o",
@@ -541,7 +544,7 @@ TEST_CASE("a search that ctrl-C came before is neither done nor one that does no
   const std::vector<std::string> how = {"--set",
                                         "agents=[random]",
                                         "--set",
-                                        "budget={evaluations: 0, seconds: 1000}",
+                                        "budget={evaluations: none, seconds: 1000}",
                                         "--jobs",
                                         "1",
                                         "--json",  // the header on stderr
@@ -630,7 +633,7 @@ TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
   const auto write = [](const RunFiles& files, const std::string& agents) {
     WriteText(files.folder / "small.yaml",
               "graph: g.json\ncluster: c.yaml\nagents: " + agents +
-                  "\nbudget: {evaluations: 300, seconds: 0}\n");
+                  "\nbudget: {evaluations: 300, seconds: none}\n");
   };
   SUBCASE("one device") {
     const RunFiles files;
@@ -742,7 +745,7 @@ TEST_CASE("a run by upward rank says so, and its placement brings the order alon
        "--set",
        "priority=upward_rank",
        "--set",
-       "contracted=true",
+       "simulate_groups=true",
        "--set",
        "coarsen=[single_consumer]"});
   CHECK(Json::parse(ReadText(files.folder / "small.placement.json"))["issue_order"].size() == 60);

@@ -104,15 +104,16 @@ TEST_CASE("a GPU simulates stream semantics and step times alone") {
   const auto refusal = [&](const std::string& rest) {
     return MessageOf<InputError>([&] { plan(rest); });
   };
-  CHECK(plan("").config.gpu == -1);
+  CHECK_FALSE(plan("").config.gpu);
   CHECK(plan("semantics: stream\ngpu: 1\n").config.gpu == 1);
-  CHECK(plan("gpu: -1\n").config.gpu == -1);
+  CHECK_FALSE(plan("gpu: none\n").config.gpu);
   CHECK(refusal("gpu: 0\n") == path.string() +
                                    ":4:6: gpu: a GPU simulates stream semantics, not queue; leave "
-                                   "out gpu or set it to -1");
-  CHECK(refusal("semantics: stream\nobjective: period\ngpu: 0\n") ==
-        path.string() +
-            ":6:6: gpu: a GPU simulates step times, not the period; leave out gpu or set it to -1");
+                                   "out gpu or set it to none");
+  CHECK(
+      refusal("semantics: stream\nobjective: period\ngpu: 0\n") ==
+      path.string() +
+          ":6:6: gpu: a GPU simulates step times, not the period; leave out gpu or set it to none");
 }
 
 TEST_CASE("a preset's settings hold where the entry does not say otherwise") {
@@ -168,7 +169,7 @@ TEST_CASE("passes never split the graph's own labels: colocate comes first, list
        Op{.name = "apply", .kind = "Apply", .inputs = {1}, .outputs = {2}, .colocate = "w"}});
   std::vector<std::string> applied;
   const Grouping grouping =
-      ApplyPasses(graph, {}, {1, 1, 1}, [&](const Pass& pass, const Grouping&) {
+      ApplyPasses(graph, {}, {1, 1, 1}, [&](const CoarseningPass& pass, const Grouping&) {
         applied.push_back(pass.name);
       });
   CHECK(applied == std::vector<std::string>{"colocate"});
@@ -218,7 +219,8 @@ TEST_CASE("a priority belongs to stream semantics; an issue order is a placement
         "run.yaml:5:11: priority: unknown priority \"rank\"");
   names(given, "priority: priority given needs issue_order: FILE");
   names("issue_order: p.json\n", "issue_order: only priority given takes an issue order");
-  names(given + "issue_order: p.json\ncontracted: true\n", "does not apply to contracted: true");
+  names(given + "issue_order: p.json\nsimulate_groups: true\n",
+        "does not apply to simulate_groups: true");
   names(given + "issue_order: none.json\n", "none.json: cannot be read");
   names(given + "issue_order: bare.json\n",
         "bare.json: has no issue_order, which priority given asks for");

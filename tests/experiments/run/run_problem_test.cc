@@ -53,7 +53,7 @@ struct RunsOfParts {
       others.push_back(Make(std::to_string(others.size()), graph, cluster, settings));
     };
     differ(Replaced(graph, "\"op7\"", "\"op7x\""), cluster, {});
-    differ(graph, cluster, {"coarsen=[{cheapest: {groups: 10}}]"});
+    differ(graph, cluster, {"coarsen=[{merge_cheapest: {groups: 10}}]"});
     differ(graph, Replaced(cluster, "latency: 5us", "latency: 6us"), {});
     differ(Replaced(graph, "\"g\": ", "\"g\": 9"), cluster, {});
     differ(graph, cluster, {"objective=period"});

@@ -42,7 +42,7 @@ struct ResumeFiles {
         "run",
         "run.yaml",
         "--set",
-        fmt::format("budget={{evaluations: {}, seconds: 0}}", evaluations)};
+        fmt::format("budget={{evaluations: {}, seconds: none}}", evaluations)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     options.folder = folder.path();
     return RunEmplace(arguments, options);

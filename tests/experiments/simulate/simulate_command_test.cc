@@ -302,7 +302,7 @@ struct SimulatedRun {
               "all_to_all: {latency: 5us, bandwidth: 1GB/s, gap: 1us}\n");
     WriteText(folder / "run.yaml",
               "graph: g.json\ncluster: c.yaml\nagents: [heft, random]\n"
-              "seeds: [3]\nbudget: {evaluations: 200, seconds: 0}\n");
+              "seeds: [3]\nbudget: {evaluations: 200, seconds: none}\n");
     std::vector<std::string> arguments = {"run", "run.yaml", "-o", "r.h5", "--json", "--quiet"};
     for (const std::string& setting : settings)
       arguments.insert(arguments.end(), {"--set", setting});
@@ -364,7 +364,7 @@ TEST_CASE("what a run found is simulated as the run did: results and placement f
       {"semantics=interference", "priority=upward_rank"},
       {"semantics=stream",
        "priority=upward_rank",
-       "contracted=true",
+       "simulate_groups=true",
        "coarsen=[single_consumer: {max_share: 0.3}]"},
       {"objective=period"},
       {"semantics=stream", "graph=bare.json", "costs=./costs.json"}};
@@ -382,7 +382,7 @@ TEST_CASE("what a run found is simulated as the run did: results and placement f
       CHECK(json["simulated"]["semantics"] == run.table["semantics"]);
       CHECK(json["simulated"]["priority"] == run.table["priority"]);
       CHECK(json["simulated"]["objective"] == run.table["objective"]);
-      CHECK(json["simulated"]["contracted"].is_null() == !run.table["contracted"].get<bool>());
+      CHECK(json["simulated"]["contracted"].is_null() == !run.table["simulate_groups"].get<bool>());
       CHECK((json["simulated"]["costs"] == "none") == !bare);
       CHECK(json["bound_ns"] <= run.best);
       if (results) {  // the bound of the run, under its name
@@ -453,7 +453,7 @@ TEST_CASE("another question than the run's is answered under a warning that name
 
 TEST_CASE("contracted groups, or every op by itself") {
   const SimulatedRun run(
-      {"contracted=true", "coarsen=[single_consumer: {max_share: 0.3}]", "agents=[random]"});
+      {"simulate_groups=true", "coarsen=[single_consumer: {max_share: 0.3}]", "agents=[random]"});
   const ProcessResult result = run.Simulate({"r.h5", "--op-by-op"});
   REQUIRE(result.exit_code == 0);
   CHECK(result.err.find("was simulated with groups contracted") != std::string::npos);

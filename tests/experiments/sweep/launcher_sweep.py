@@ -36,7 +36,7 @@ def write_sweep(folder: Path, runs: int, evaluations: int, ops: int = 16, chains
     (folder / "c.yaml").write_text(CLUSTER)
     (folder / "s.yaml").write_text(
         f"base: {{graph: g.json, cluster: c.yaml, seeds: '0:{runs}', agents: [hill_climb],\n"
-        f"       budget: {{evaluations: {evaluations}, seconds: 0}}}}\ncheckpoint_seconds: 0.05\n")
+        f"       budget: {{evaluations: {evaluations}, seconds: none}}}}\ncheckpoint_seconds: 0.05\n")
 
 
 def run_undisturbed(program: Path, folder: Path, output: str) -> float:

@@ -38,7 +38,7 @@ const std::string kBase =
     "  cluster: c.yaml\n"
     "  agents: [heft, hill_climb, {name: random, label: dice}]\n"
     "  seeds: 0:3\n"
-    "  budget: {evaluations: 10, seconds: 0}\n";
+    "  budget: {evaluations: 10, seconds: none}\n";
 
 std::vector<std::string> Descriptions(const SweepPlan& plan) {
   std::vector<std::string> texts;

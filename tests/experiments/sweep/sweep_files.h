@@ -28,7 +28,7 @@ struct SweepFiles {
                           "  cluster: c.yaml\n"
                           "  agents: [heft, hill_climb, seq2seq]\n"
                           "  seeds: 0:2\n"
-                          "  budget: {{evaluations: {}, seconds: 0}}\n"
+                          "  budget: {{evaluations: {}, seconds: none}}\n"
                           "grid: {{graph: [g.json, h.json]}}\n"
                           "scales: {{small: {{budget.evaluations: 5}}}}\n"
                           "checkpoint_seconds: {}\n",

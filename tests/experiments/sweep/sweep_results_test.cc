@@ -29,7 +29,7 @@ struct Fixture {
     WriteText(folder / "c.yaml", ClusterYaml());
     WriteText(folder / "s.yaml",
               "base: {graph: g.json, cluster: c.yaml, seeds: [3], agents: [hill_climb, seq2seq],\n"
-              "       budget: {evaluations: 150, seconds: 0}}\n");
+              "       budget: {evaluations: 150, seconds: none}}\n");
     plan = ReadSweepPlan(folder / "s.yaml", {}, AllAgents());
     problems = LoadSweepProblems(plan);
   }

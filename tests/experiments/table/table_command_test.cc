@@ -119,7 +119,7 @@ TEST_CASE("results of `emplace run`, and what is refused") {
   const SweepFiles files;
   WriteText(files.folder / "r.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [heft, hill_climb]\nseeds: 0:3\n"
-            "budget: {evaluations: 5, seconds: 0}\n");
+            "budget: {evaluations: 5, seconds: none}\n");
   REQUIRE(RunEmplace({"run", "r.yaml", "-o", "r.h5", "--quiet"}, {.folder = files.folder.path()})
               .exit_code == 0);
   const ProcessResult table = Table(files, {"r.h5"});
@@ -163,7 +163,7 @@ TEST_CASE("the example of --help-layout is a layout") {
   WriteText(files.folder / "mine.yaml", example);
   WriteText(files.folder / "r.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [single_gpu, hill_climb]\n"
-            "budget: {evaluations: 50, seconds: 0}\n");
+            "budget: {evaluations: 50, seconds: none}\n");
   REQUIRE(RunEmplace({"run", "r.yaml", "-o", "r.h5", "--quiet"}, {.folder = files.folder.path()})
               .exit_code == 0);
   const ProcessResult table = Table(files, {"r.h5", "--layout", "./mine.yaml", "--claims"});
@@ -178,7 +178,7 @@ TEST_CASE("evaluations, seconds and hours are medians of a search, in every tabl
   const SweepFiles files;
   WriteText(files.folder / "r.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [heft, hill_climb]\nseeds: 0:3\n"
-            "budget: {evaluations: 5, seconds: 0}\n");
+            "budget: {evaluations: 5, seconds: none}\n");
   const ProcessResult run = RunEmplace({"run", "r.yaml", "-o", "r.h5", "--quiet", "--json"},
                                        {.folder = files.folder.path()});
   REQUIRE(run.exit_code == 0);

@@ -18,6 +18,14 @@ TEST_CASE("an unknown value is answered with the nearest choice and all choices"
   CHECK(ChoicesHint("x", {}) == "; there are no choices");
 }
 
+TEST_CASE("an earlier name is answered with the present one, where that is a choice") {
+  const std::vector<std::string> agents = {"heft", "learned_local_search"};
+  CHECK(MessageOf<InputError>([&] { ThrowUnknown("c.yaml:3:4", "agent", "learned", agents); }) ==
+        "c.yaml:3:4: unknown agent \"learned\"; it is now called \"learned_local_search\"");
+  const std::vector<std::string> others = {"heft", "random"};
+  CHECK(ChoicesHint("learned", others) == "; choices: heft, random");
+}
+
 TEST_CASE("of many choices twenty are listed") {
   std::vector<std::string> ops;
   for (int i = 0; i < 23; ++i) ops.push_back("layer_" + std::to_string(i));

@@ -1,6 +1,7 @@
 #include "framework/config/fields.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,17 @@ struct RunConfig {
     v.Field("weights", weights, "of the objectives");
     v.Field("rules", rules, "pattern -> device");
     v.Group("budget", "when to stop", [this](FieldVisitor& inner) { budget.Visit(inner); });
+  }
+};
+
+struct LimitsConfig {
+  std::optional<int> batches;
+  std::optional<std::int64_t> evaluations = 10;
+  std::optional<double> seconds = 1.5;
+  void Visit(FieldVisitor& v) {
+    v.Field("batches", batches, AtLeast(1), "batches of a search");
+    v.Field("evaluations", evaluations, AtLeast(1), "placements to try");
+    v.Field("seconds", seconds, Between(0.5, 9), "wall time [s]");
   }
 };
 
@@ -119,6 +131,35 @@ TEST_CASE("a number of the struct itself is checked without a key in the file, t
   CHECK(refusal() == "budget.seconds: expected a number of at least 0.5, got 0");
   config.cooling = std::numeric_limits<double>::quiet_NaN();
   CHECK(refusal() == "cooling: expected a number from 0 to 1, got nan");
+}
+
+TEST_CASE("an optional number is a number within its range or none") {
+  const auto config = ReadFields<LimitsConfig>(ParseYaml("{batches: 3, evaluations: none}"));
+  CHECK(config.batches == 3);
+  CHECK_FALSE(config.evaluations.has_value());
+  CHECK(config.seconds == 1.5);
+  CHECK(WriteFields(config) == "batches: 3\nevaluations: none\nseconds: 1.5\n");
+  CHECK(ReadFields<LimitsConfig>(ParseYaml(WriteFields(LimitsConfig{}))).batches == std::nullopt);
+
+  const auto refusal = [](const std::string& text) {
+    return testing::MessageOf<InputError>([&] { ReadFields<LimitsConfig>(ParseYaml(text)); });
+  };
+  CHECK(refusal("evaluations: 0\n") ==
+        "a.yaml:1:14: evaluations: expected a number of at least 1 or none, got 0");
+  CHECK(refusal("batches: -1\n") ==
+        "a.yaml:1:10: batches: expected a number of at least 1 or none, got -1");
+  CHECK(refusal("seconds: 9.5\n") ==
+        "a.yaml:1:10: seconds: expected a number from 0.5 to 9 or none, got 9.5");
+  CHECK(refusal("batches: many\n").find("batches: expected a whole number") != std::string::npos);
+
+  const std::vector<FieldHelp> help = DescribeFields(LimitsConfig{});
+  REQUIRE(help.size() == 3);
+  CHECK(help[0].default_value == "none");
+  CHECK(help[0].help == "batches of a search; a number of at least 1 or none");
+  CHECK(help[1].default_value == "10");
+  REQUIRE(help[2].range.has_value());
+  CHECK(help[2].range->low == 0.5);
+  CHECK(help[2].range->high == 9);
 }
 
 TEST_CASE("what is written reads back") {

@@ -15,12 +15,12 @@ Costs ThreeOps() {
   return {.num_ops = 3,
           .num_devices = 2,
           .time = {10, 40, 30, kMaxNanos, 5, 60},
-          .rung = {Rung::kMeasured,
-                   Rung::kMeasured,
-                   Rung::kRoofline,
-                   Rung::kRoofline,
-                   Rung::kDefault,
-                   Rung::kDefault},
+          .source = {CostSource::kMeasured,
+                     CostSource::kMeasured,
+                     CostSource::kRoofline,
+                     CostSource::kRoofline,
+                     CostSource::kDefault,
+                     CostSource::kDefault},
           .uncertainty = {0.1f, 0.1f, 0.5f, 0.5f, 0.3f, 0.2f}};
 }
 
@@ -36,9 +36,9 @@ TEST_CASE("costs of groups, by hand") {
   CHECK(sums.num_devices == 2);
   // Group 0 is ops 0 and 2: 10 + 5 and 40 + 60; group 1 is op 1.
   CHECK(sums.time == std::vector<Nanos>{15, 100, 30, kMaxNanos});
-  CHECK(sums.rung[0] == Rung::kMeasured);  // 10 is more than 5
-  CHECK(sums.rung[1] == Rung::kDefault);   // 60 is more than 40
-  CHECK(sums.rung[2] == Rung::kRoofline);
+  CHECK(sums.source[0] == CostSource::kMeasured);  // 10 is more than 5
+  CHECK(sums.source[1] == CostSource::kDefault);   // 60 is more than 40
+  CHECK(sums.source[2] == CostSource::kRoofline);
   CHECK(sums.uncertainty[0] == doctest::Approx((10 * 0.1 + 5 * 0.3) / 15));
   CHECK(sums.uncertainty[1] == doctest::Approx((40 * 0.1 + 60 * 0.2) / 100));
   CHECK(sums.interference.empty());

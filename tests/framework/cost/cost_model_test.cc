@@ -101,23 +101,24 @@ TEST_CASE("roofline: overhead + the longer of compute and memory") {
   const Costs product = Compute(CostedOp("a", "MatMul", 1e9, 1'000'000));
   CHECK(product.at(0, 0) == 5'000 + 2'000'000);
   CHECK(product.at(0, 2) == product.at(0, 0));
-  CHECK(product.rung_at(0, 0) == Rung::kRoofline);
+  CHECK(product.source_at(0, 0) == CostSource::kRoofline);
   // Class default 0.6: 1e9 / (1e11 * 0.6) = 16.6667 ms, nearest ns.
   CHECK(product.at(0, 1) == 16'666'667);
-  CHECK(product.rung_at(0, 1) == Rung::kDefault);
+  CHECK(product.source_at(0, 1) == CostSource::kDefault);
   CHECK(product.uncertainty[0] < product.uncertainty[1]);
 
   // 1e6 / 1e12 = 1 us and less against 1e6 / 1e11 = 10 us; slow: 1e6 / (1e10 * 0.7) = 142.857 us.
   const Costs sum = Compute(CostedOp("a", "AddV2", 1e5, 1'000'000));
   CHECK(sum.at(0, 0) == 15'000);
-  CHECK(sum.rung_at(0, 0) == Rung::kRoofline);  // the memory's efficiency decides, and it is told
+  CHECK(sum.source_at(0, 0) ==
+        CostSource::kRoofline);  // the memory's efficiency decides, and it is told
   CHECK(sum.at(0, 1) == 142'857);
-  CHECK(sum.rung_at(0, 1) == Rung::kDefault);
+  CHECK(sum.source_at(0, 1) == CostSource::kDefault);
 
   // Compute decides, and the kind does not tell the efficiency of this class: 1e9 / (1e12 * 0.5).
   const Costs convolution = Compute(CostedOp("a", "Conv2D", 1e9, 0));
   CHECK(convolution.at(0, 0) == 5'000 + 2'000'000);
-  CHECK(convolution.rung_at(0, 0) == Rung::kDefault);
+  CHECK(convolution.source_at(0, 0) == CostSource::kDefault);
 }
 
 TEST_CASE("the peak is that of the largest floating tensor's type") {
@@ -196,24 +197,24 @@ TEST_CASE("what cannot be costed is refused by name") {
                   double(kMaxNanos)));
 }
 
-TEST_CASE("shares of a placement's time by rung") {
+TEST_CASE("shares of a placement's time by source") {
   std::vector<Op> ops{CostedOp("a", "MatMul", 1e9, 0),
                       CostedOp("b", "MatMul", 0, 0),
                       CostedOp("c", "parameter", 0, 0)};
   ops[1].cost_ns = {{"fast", 2'005'000.0 * 3}};
   const Costs costs = ComputeCosts(Graph("g", {}, ops), MakeCluster());
   const std::vector<std::uint8_t> devices{0, 2, 1};
-  const RungShares shares = ComputeRungShares(costs, devices);
-  CHECK(shares[static_cast<int>(Rung::kRoofline)] == doctest::Approx(0.25));
-  CHECK(shares[static_cast<int>(Rung::kMeasured)] == doctest::Approx(0.75));
-  CHECK(shares[static_cast<int>(Rung::kFree)] == 0);
+  const CostSourceShares shares = ComputeCostSourceShares(costs, devices);
+  CHECK(shares[static_cast<int>(CostSource::kRoofline)] == doctest::Approx(0.25));
+  CHECK(shares[static_cast<int>(CostSource::kMeasured)] == doctest::Approx(0.75));
+  CHECK(shares[static_cast<int>(CostSource::kFree)] == 0);
   const Costs nothing = ComputeCosts(Graph("g", {}, {ops[2]}), MakeCluster());
-  for (const double share : ComputeRungShares(nothing, std::vector<std::uint8_t>{0})) {
+  for (const double share : ComputeCostSourceShares(nothing, std::vector<std::uint8_t>{0})) {
     CHECK(share == 0);
   }
 }
 
-// What the ladder's tests measured of kind "fast": products by every rung, and one view.
+// What the ladder's tests measured of kind "fast": products by every source, and one view.
 CostTable MakeMeasuredTable() {
   const auto op = [](const char* signature, const char* kind) {
     return OpMeasurement{.signature = signature, .kind = kind, .op_class = ClassifyOp(kind)};
@@ -238,25 +239,28 @@ CostTable MakeMeasuredTable() {
 struct LadderCase {
   Op op;
   double nanos;
-  Rung rung;
+  CostSource source;
   double uncertainty;
 };
 
-TEST_CASE("the first rung that knows an op decides") {
+TEST_CASE("the first source that knows an op decides") {
   const CostTable table = MakeMeasuredTable();
   std::vector<LadderCase> cases{
       // The 95 % interval is +- 1.96 standard errors: 196 / (2 * 1.96 * 2000).
-      {CostedOp("timed", "MatMul", 1e6, 8), 2000, Rung::kMeasured, 0.025},
+      {CostedOp("timed", "MatMul", 1e6, 8), 2000, CostSource::kMeasured, 0.025},
       // Known without a timing: the kind's fit, 100 + 0, standard error 1.4826 * median error.
-      {CostedOp("untimed", "MatMul", 0, 8), 100, Rung::kNeighbour, 0.14826},
-      {CostedOp("neighbour", "MatMul", 500, 8), 600, Rung::kNeighbour, 0.14826},
-      {CostedOp("class", "BatchMatMul", 500, 8), 700, Rung::kRoofline, 0.29652},
+      {CostedOp("untimed", "MatMul", 0, 8), 100, CostSource::kNeighbour, 0.14826},
+      {CostedOp("neighbour", "MatMul", 500, 8), 600, CostSource::kNeighbour, 0.14826},
+      {CostedOp("class", "BatchMatMul", 500, 8), 700, CostSource::kRoofline, 0.29652},
       // Nothing fits: 5 us + 1e6 / 1e11 s = 15 us, the published memory figure decides.
-      {CostedOp("model", "AddV2", 0, 1'000'000), 15'000, Rung::kRoofline, 0.35},
-      {CostedOp("unknown", "Frobnicate", 0, 1'000'000), 15'000, Rung::kDefault, 0.70},
-      {CostedOp("free", "Reshape", 0, 9), 0, Rung::kFree, 0},
-      {CostedOp("timed view", "Reshape", 0, 8), 70, Rung::kMeasured, 0},
-      {CostedOp("own", "MatMul", 1e6, 8), 5, Rung::kMeasured, 0.05},  // 4.5, halves away from 0
+      {CostedOp("model", "AddV2", 0, 1'000'000), 15'000, CostSource::kRoofline, 0.35},
+      {CostedOp("unknown", "Frobnicate", 0, 1'000'000), 15'000, CostSource::kDefault, 0.70},
+      {CostedOp("free", "Reshape", 0, 9), 0, CostSource::kFree, 0},
+      {CostedOp("timed view", "Reshape", 0, 8), 70, CostSource::kMeasured, 0},
+      {CostedOp("own", "MatMul", 1e6, 8),
+       5,
+       CostSource::kMeasured,
+       0.05},  // 4.5, halves away from 0
   };
   cases.back().op.cost_ns = {{"other", 1.0}, {"fast", 4.5}};
   std::vector<Op> ops;
@@ -269,12 +273,12 @@ TEST_CASE("the first rung that knows an op decides") {
     CAPTURE(c.op.name);
     for (const int fast : {0, 2}) {
       CHECK(costs.at(v, fast) == Nanos(c.nanos));
-      CHECK(costs.rung_at(v, fast) == c.rung);
+      CHECK(costs.source_at(v, fast) == c.source);
       CHECK(costs.uncertainty[v * 3 + fast] == doctest::Approx(c.uncertainty).epsilon(1e-4));
     }
     // The table does not know kind "slow": as without it.
     CHECK(costs.at(v, 1) == without.at(v, 1));
-    CHECK(costs.rung_at(v, 1) == without.rung_at(v, 1));
+    CHECK(costs.source_at(v, 1) == without.source_at(v, 1));
   }
   // In situ beats isolated unless told otherwise; of a single sample nothing tells the error.
   const Costs in_situ = ComputeCosts(graph, MakeCluster(), "g", {&table});
@@ -302,7 +306,7 @@ TEST_CASE("a table of another machine is refused, one of a part of the machine w
   CostTable table = MakeMeasuredTable();
   const Graph graph("g", {}, {CostedOp("a", "MatMul", 1e6, 8), CostedOp("b", "AddV2", 1e6, 8)});
   std::vector<std::string> warnings;
-  CostSources sources{&table};
+  CostInputs sources{&table};
   sources.warn = [&](const std::string& warning) { warnings.push_back(warning); };
   ComputeCosts(graph, MakeCluster(), "g.json", sources);
   CHECK(warnings == std::vector<std::string>{
@@ -346,7 +350,7 @@ TEST_CASE("a table of all signatures of a graph covers the graph") {
     int wrong = 0;
     for (int v = 0; v < graph.num_ops(); ++v) {
       const bool is_free = ClassifyOp(graph.op(v).kind) == OpClass::kView;
-      wrong += costs.rung_at(v, 0) != (is_free ? Rung::kFree : Rung::kMeasured);
+      wrong += costs.source_at(v, 0) != (is_free ? CostSource::kFree : CostSource::kMeasured);
       wrong += costs.at(v, 0) != (is_free ? 0 : Nanos(timings.at(OpSignature(graph, v))));
     }
     CHECK(wrong == 0);

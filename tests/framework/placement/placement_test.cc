@@ -131,7 +131,7 @@ TEST_CASE("how a placement was simulated is written and read, and may be missing
                               .objective = "period",
                               .count_gaps = true,
                               .costs = "/a/\"b\".json",
-                              .contracted = "[cheapest: {groups: 4}]",
+                              .contracted = "[merge_cheapest: {groups: 4}]",
                               .step_time = 549'000'000};
   const std::string text = FormatPlacement(Devices{2, 0, 1}, kGraph, Machine(), {}, simulated);
   CHECK(ParsePlacement(text, kGraph, Machine(), "p.json").simulated == simulated);
@@ -140,7 +140,7 @@ TEST_CASE("how a placement was simulated is written and read, and may be missing
 "version":1,
 "graph":"net",
 "cluster":"2xk80",
-"simulated":{"semantics":"stream","priority":"upward_rank","objective":"period","count_gaps":true,"costs":"/a/\"b\".json","contracted":"[cheapest: {groups: 4}]","step_time_ns":549000000},
+"simulated":{"semantics":"stream","priority":"upward_rank","objective":"period","count_gaps":true,"costs":"/a/\"b\".json","contracted":"[merge_cheapest: {groups: 4}]","step_time_ns":549000000},
 )");
   const std::string bare = FormatPlacement(Devices{2, 0, 1}, kGraph, Machine());
   CHECK(!ParsePlacement(bare, kGraph, Machine(), "p.json").simulated);

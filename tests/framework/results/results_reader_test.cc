@@ -132,20 +132,20 @@ TEST_CASE("what is no results file is refused") {
   CHECK(Contains(message(folder / "other.h5"), "expected the attribute format"));
   {
     ResultsFile file(folder / "later.h5");
-    file.SetAttribute("/", "version", std::int64_t{4});
+    file.SetAttribute("/", "version", std::int64_t{5});
     file.Commit();
   }
   CHECK(message(folder / "later.h5") ==
         (folder / "later.h5").string() +
-            ": version: expected at most 3, got 4: made by a newer version of emplace");
+            ": version: expected at most 4, got 5: made by a newer version of emplace");
   {
     ResultsFile file(folder / "older.h5");
-    file.SetAttribute("/", "version", std::int64_t{2});
+    file.SetAttribute("/", "version", std::int64_t{3});
     file.Commit();
   }
   CHECK(message(folder / "older.h5") ==
         (folder / "older.h5").string() +
-            ": version: expected 3, got 2: written by an older version of emplace; run it again");
+            ": version: expected 4, got 3: written by an older version of emplace; run it again");
 }
 
 TEST_CASE("a file can be extended, and parts of it replaced") {

@@ -34,12 +34,12 @@ void OnRanks(int size,
              const std::function<void(DistributedEvaluator&)>& body,
              std::uint64_t least_work = 1) {
   RunThreadRanks(size, [&](Communicator& ranks) {
-    Lockstep lockstep(ranks);
+    ReplicatedSearch replicated(ranks);
     const auto simulator = MakeSimulator(problem, {.semantics = Semantics::kStream});
-    DistributedEvaluator evaluator(*simulator, lockstep, least_work);
-    REQUIRE(lockstep.Begin(0, true));
+    DistributedEvaluator evaluator(*simulator, replicated, least_work);
+    REQUIRE(replicated.Begin(0, true));
     body(evaluator);
-    lockstep.End("done");
+    replicated.End("done");
   });
 }
 
@@ -185,7 +185,7 @@ struct SumSearch {
   Nanos sum = 0;
   int made_here = 0;
 
-  SearchAbreast Abreast() {
+  ConcurrentSearch ConcurrentEvaluators() {
     return {[this](Evaluator& evaluator) {
               ++made_here;
               for (const Placement& p : placements) sum += evaluator.Evaluate(p).step_time;
@@ -196,7 +196,7 @@ struct SumSearch {
 };
 
 TEST_CASE(
-    "searches abreast run on one rank each, and all ranks have their state and their records") {
+    "searches concurrent run on one rank each, and all ranks have their state and their records") {
   Rng rng(2);
   const auto problem = RandomProblem(rng, {.num_ops = 20, .num_devices = 3});
   std::vector<std::vector<Placement>> placements(5);
@@ -205,13 +205,13 @@ TEST_CASE(
   }
   const auto run = [&](Evaluator& evaluator, int allowed) {
     std::vector<SumSearch> searches(5);
-    std::vector<SearchAbreast> abreast;
+    std::vector<ConcurrentSearch> concurrent;
     for (int i = 0; i < 5; ++i) searches[i].placements = placements[i];
-    for (SumSearch& search : searches) abreast.push_back(search.Abreast());
+    for (SumSearch& search : searches) concurrent.push_back(search.ConcurrentEvaluators());
     MeteredEvaluator meter(evaluator, {.evaluations = allowed});
     bool ended = false;
     try {
-      meter.RunAbreast(abreast);
+      meter.RunConcurrently(concurrent);
     } catch (const BudgetExhausted&) {
       ended = true;
     }
@@ -239,21 +239,21 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what a search abreast throws is thrown on every rank") {
+TEST_CASE("what a search concurrent throws is thrown on every rank") {
   Rng rng(2);
   const auto problem = RandomProblem(rng, {.num_ops = 20, .num_devices = 3});
   const auto nothing = [](auto&) {};
-  const std::vector<SearchAbreast> wrong = {
+  const std::vector<ConcurrentSearch> wrong = {
       {nothing, nothing, nothing},
       {[](Evaluator&) { throw InputError("first"); }, nothing, nothing},
       {[](Evaluator&) { throw RunError("second"); }, nothing, nothing}};
-  const std::vector<SearchAbreast> stopped = {
+  const std::vector<ConcurrentSearch> stopped = {
       {nothing, nothing, nothing}, {[](Evaluator&) { throw Interrupted(); }, nothing, nothing}};
   for (const int ranks : {1, 2, 3}) {
     OnRanks(ranks, problem, [&](DistributedEvaluator& evaluator) {
-      CHECK(MessageOf<InputError>([&] { evaluator.RunAbreast(wrong); }) == "first");
-      CHECK_THROWS_AS(evaluator.RunAbreast(stopped), Interrupted);
-      CHECK(MessageOf<RunError>([&] { evaluator.RunAbreast(std::span(wrong).subspan(2)); }) ==
+      CHECK(MessageOf<InputError>([&] { evaluator.RunConcurrently(wrong); }) == "first");
+      CHECK_THROWS_AS(evaluator.RunConcurrently(stopped), Interrupted);
+      CHECK(MessageOf<RunError>([&] { evaluator.RunConcurrently(std::span(wrong).subspan(2)); }) ==
             "second");
     });
   }

@@ -81,7 +81,7 @@ class PairOfEvaluators final : public Evaluator {
                 const OutcomeDetail& detail) override {
     first_.Evaluate(placements, outcomes, detail);
   }
-  std::vector<Evaluator*> Abreast(int count) override {
+  std::vector<Evaluator*> ConcurrentEvaluators(int count) override {
     return count == 1 ? std::vector<Evaluator*>{&first_}
                       : std::vector<Evaluator*>{&first_, &second_};
   }
@@ -97,16 +97,16 @@ std::function<void(Evaluator&)> Evaluating(std::vector<Placement> placements) {
   };
 }
 
-TEST_CASE("what searches abreast evaluate is counted in turns, whatever the threads") {
+TEST_CASE("what searches concurrent evaluate is counted in turns, whatever the threads") {
   // Times 3, 0 (does not fit), 2; and 2, 1.
-  const std::vector<SearchAbreast> searches = {{Evaluating({{{1, 2}}, {{2, 0}}, {{1, 1}}})},
-                                               {Evaluating({{{0, 2}}, {{0, 1}}})}};
+  const std::vector<ConcurrentSearch> searches = {{Evaluating({{{1, 2}}, {{2, 0}}, {{1, 1}}})},
+                                                  {Evaluating({{{0, 2}}, {{0, 1}}})}};
   SumEvaluator alone(TwoOps());
   PairOfEvaluators pair(TwoOps());
   for (Evaluator* inner : {static_cast<Evaluator*>(&alone), static_cast<Evaluator*>(&pair)}) {
     MeteredEvaluator meter(*inner, {});
     meter.Evaluate(Placement{{1, 2}});  // 3
-    meter.RunAbreast(searches);
+    meter.RunConcurrently(searches);
     std::vector<Nanos> times, best;
     for (const EvaluationRecord& record : meter.records()) {
       times.push_back(record.step_time);
@@ -124,16 +124,16 @@ TEST_CASE("what searches abreast evaluate is counted in turns, whatever the thre
   }
 }
 
-TEST_CASE("what searches abreast evaluate beyond the budget is cut off") {
-  const std::vector<SearchAbreast> searches = {{Evaluating({{{1, 2}}, {{0, 0}}})},
-                                               {Evaluating({{{0, 2}}, {{1, 0}}})}};
+TEST_CASE("what searches concurrent evaluate beyond the budget is cut off") {
+  const std::vector<ConcurrentSearch> searches = {{Evaluating({{{1, 2}}, {{0, 0}}})},
+                                                  {Evaluating({{{0, 2}}, {{1, 0}}})}};
   for (int allowed = 0; allowed <= 4; ++allowed) {
     SumEvaluator inner(TwoOps());
     MeteredEvaluator meter(inner, {.evaluations = allowed});
     if (allowed < 4) {
-      CHECK_THROWS_AS(meter.RunAbreast(searches), BudgetExhausted);
+      CHECK_THROWS_AS(meter.RunConcurrently(searches), BudgetExhausted);
     } else {
-      meter.RunAbreast(searches);
+      meter.RunConcurrently(searches);
     }
     // In turns: 3, 2, 0, 1.
     REQUIRE(meter.records().size() == allowed);
@@ -142,21 +142,21 @@ TEST_CASE("what searches abreast evaluate beyond the budget is cut off") {
   }
 }
 
-TEST_CASE("a search abreast that ends by time or throws leaves what the others did") {
+TEST_CASE("a search concurrent that ends by time or throws leaves what the others did") {
   PairOfEvaluators inner(TwoOps());
   bool cancel = false;
   MeteredEvaluator meter(inner, {}, [&] { return cancel; });
-  const std::vector<SearchAbreast> out_of_budget = {{[](Evaluator&) { throw BudgetExhausted(); }},
-                                                    {Evaluating({{{0, 2}}, {{0, 1}}})}};
-  CHECK_THROWS_AS(meter.RunAbreast(out_of_budget), BudgetExhausted);
+  const std::vector<ConcurrentSearch> out_of_budget = {
+      {[](Evaluator&) { throw BudgetExhausted(); }}, {Evaluating({{{0, 2}}, {{0, 1}}})}};
+  CHECK_THROWS_AS(meter.RunConcurrently(out_of_budget), BudgetExhausted);
   CHECK(meter.records().size() == 2);
-  const std::vector<SearchAbreast> wrong = {{Evaluating({{{0, 2}}})},
-                                            {[](Evaluator&) { throw InputError("wrong"); }},
-                                            {Evaluating({{{0, 2}}})},
-                                            {Evaluating({{{0, 2}}})}};
-  CHECK_THROWS_WITH_AS(meter.RunAbreast(wrong), "wrong", InputError);
+  const std::vector<ConcurrentSearch> wrong = {{Evaluating({{{0, 2}}})},
+                                               {[](Evaluator&) { throw InputError("wrong"); }},
+                                               {Evaluating({{{0, 2}}})},
+                                               {Evaluating({{{0, 2}}})}};
+  CHECK_THROWS_WITH_AS(meter.RunConcurrently(wrong), "wrong", InputError);
   cancel = true;
-  CHECK_THROWS_AS(meter.RunAbreast(out_of_budget), BudgetExhausted);
+  CHECK_THROWS_AS(meter.RunConcurrently(out_of_budget), BudgetExhausted);
   CHECK(meter.records().size() == 2);
 }
 

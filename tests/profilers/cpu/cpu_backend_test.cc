@@ -78,7 +78,7 @@ std::shared_ptr<const Problem> ProblemOf(std::shared_ptr<const Graph> graph,
   costs.num_ops = graph->num_ops();
   costs.num_devices = cluster->num_devices();
   costs.time.assign(size_t(costs.num_ops) * costs.num_devices, 1);
-  costs.rung.assign(costs.time.size(), Rung::kMeasured);
+  costs.source.assign(costs.time.size(), CostSource::kMeasured);
   costs.uncertainty.assign(costs.time.size(), 0.0f);
   return std::make_shared<Problem>(graph, Grouping(label_of_op), cluster, costs);
 }

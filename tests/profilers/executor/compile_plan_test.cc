@@ -483,7 +483,7 @@ TEST_CASE("plans of committed graphs under random placements keep memory apart")
     costs.num_ops = graph->num_ops();
     costs.num_devices = 2;
     for (int i = 0; i < 2 * graph->num_ops(); ++i) costs.time.push_back(1 + UniformInt(rng, 1000));
-    costs.rung.assign(costs.time.size(), Rung::kMeasured);
+    costs.source.assign(costs.time.size(), CostSource::kMeasured);
     costs.uncertainty.assign(costs.time.size(), 0.0f);
     const auto problem =
         std::make_shared<Problem>(graph, Grouping::Identity(graph->num_ops()), cluster, costs);

@@ -1,9 +1,9 @@
 """Finds where every operation of a neural network should run.
 
     import emplace
-    problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": 128}}])
+    problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"merge_cheapest": {"groups": 128}}])
     outcomes = problem.evaluate(placements)         # uint8 [B, num_groups] -> times [ns], memory [B]
-    found = emplace.search(problem, "learned", seconds=2)
+    found = emplace.search(problem, "learned_local_search", seconds=2)
     problem.timeline(found.placement)               # every op, transfer and byte of that step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds

@@ -16,9 +16,9 @@
             self.log(mean=outcomes.step_time.mean())
 
     emplace.search(problem, Descent, seed=3, evaluations=10_000)
-    emplace.run(problem, ["learned", Descent], seeds=5, seconds=10, output="r.h5")
+    emplace.run(problem, ["learned_local_search", Descent], seeds=5, seconds=10, output="r.h5")
 
-In a config: `agents: [learned, "python:my_agents.Descent"]`, or {name: "python:FILE.py:Descent", batch: 32}. The
+In a config: `agents: [learned_local_search, "python:my_agents.Descent"]`, or {name: "python:FILE.py:Descent", batch: 32}. The
 settings are the arguments of __init__ after `problem` and `seed`; they need defaults.
 
 The functions below the class are called by the compiled module.

@@ -69,9 +69,10 @@ def search(problem: Problem, agent: str | type | Mapping[str, Any], *, seed: int
 
 
 def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
-        config: Mapping[str, Any] | None = None, seeds: int | Iterable[int] = (0,), evaluations: int = 0,
-        seconds: float = 0, steps: int = 0, output: str | os.PathLike[str] | None = None, resume: bool = False,
-        force: bool = False, jobs: int = 0, quiet: bool = True, callback: Callback | None = None,
+        config: Mapping[str, Any] | None = None, seeds: int | Iterable[int] = (0,),
+        evaluations: int | None = None, seconds: float | None = None, steps: int | None = None,
+        output: str | os.PathLike[str] | None = None, resume: bool = False, force: bool = False, jobs: int = 0,
+        quiet: bool = True, callback: Callback | None = None,
         tensorboard: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Runs every agent with every seed, metered, and writes a results file (HDF5), like `emplace run`.
 
@@ -80,7 +81,7 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
     agents:   names, classes (emplace.Agent), maps, or pairs (agent, settings)
     config:   further keys of a run config (`emplace run --help-config`)
     seeds:    their number (3 is [0, 1, 2]), or a list; a config does not accept a number
-    evaluations, seconds, steps: limits for each agent and seed; 0: none. Without any: 30 s
+    evaluations, seconds, steps: limits for each agent and seed. Without any: 30 s
     output:   results file; default: results/<graph>_<cluster>.h5
     resume:   continue the runs in the results file
     force:    overwrite it; an existing file is refused without resume and force
@@ -111,8 +112,8 @@ def run(problem: Problem | None = None, agents: Iterable[Any] | None = None, *,
         keys["agents"] = entries(agents)
     keys["seeds"] = list(range(seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
     limits = {"evaluations": evaluations, "seconds": seconds, "steps": steps}
-    if any(limits.values()):
-        keys["budget"] = limits
+    if any(limit is not None for limit in limits.values()):
+        keys["budget"] = {name: "none" if limit is None else limit for name, limit in limits.items()}
     events = None
     if tensorboard is not None:
         from .events import Events

@@ -13,7 +13,7 @@ import my_agents
 import numpy as np
 from wheel_support import TestCase
 
-COARSE = ["colocate", {"cheapest": {"groups": 24}}]
+COARSE = ["colocate", {"merge_cheapest": {"groups": 24}}]
 HAS_TENSORBOARD = importlib.util.find_spec("tensorboard") is not None
 
 

@@ -29,7 +29,7 @@ class Environments(unittest.TestCase):
                 check_env(emplace.env.PlacementEnv(self.problem, formulation, horizon=5), skip_render_check=True)
 
     def test_the_registered_id(self) -> None:
-        coarsen = ["colocate", {"cheapest": {"groups": 8}}]
+        coarsen = ["colocate", {"merge_cheapest": {"groups": 8}}]
         for formulation in FORMULATIONS:
             env = gymnasium.make("emplace/Placement-v0", graph="inception_v3", cluster="2xk80", coarsen=coarsen,
                                  formulation=formulation, horizon=5)

@@ -25,7 +25,7 @@ def needs(*packages: str) -> str:
 
 class Examples(unittest.TestCase):
     def problem(self, groups: int) -> emplace.Problem:
-        return emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": groups}}], threads=1)
+        return emplace.Problem("inception_v3", "2xk80", coarsen=[{"merge_cheapest": {"groups": groups}}], threads=1)
 
     @unittest.skipIf(needs("torch"), needs("torch"))
     def test_reinforce(self) -> None:

@@ -80,7 +80,7 @@ class Files(TestCase):
         graph, cluster = emplace.Graph("inception_v3"), emplace.Cluster("2xk80")
         costs = emplace.Costs(graph, cluster)
         self.assertEqual(costs.time.shape, (graph.num_ops, 3))
-        self.assertEqual({costs.rungs[i] for i in np.unique(costs.rung)}, {"roofline", "free"})
+        self.assertEqual({costs.sources[i] for i in np.unique(costs.source)}, {"roofline", "free"})
         problem = emplace.Problem(graph, cluster, costs=costs)
         self.assertEqual(np.where(costs.time < 0, 2**56, costs.time).tolist(), problem.costs.tolist())
         again = emplace.Problem(graph, cluster, costs=costs.time)
@@ -95,7 +95,7 @@ class Files(TestCase):
         self.assertEqual(emplace.Problem(graph, cluster).best_single_device(), ("gpu:1", 40))  # 20 + 20
 
     def test_as_the_command_simulates(self) -> None:
-        problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"cheapest": {"groups": 24}}], semantics="stream")
+        problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"merge_cheapest": {"groups": 24}}], semantics="stream")
         placement = random_placements(problem, 1, seed=3)[0]
         problem.write_placement(placement, self.path("p.json"))
         done = command("simulate", "--graph", "inception_v3", "--cluster", "2xk80", "--placement", self.path("p.json"))
@@ -110,7 +110,7 @@ class Files(TestCase):
 class Evaluation(TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.problem = emplace.Problem("inception_v3", "4xk80", coarsen=[{"cheapest": {"groups": 64}}])
+        self.problem = emplace.Problem("inception_v3", "4xk80", coarsen=[{"merge_cheapest": {"groups": 64}}])
 
     def test_other_integers_and_wrong_ones(self) -> None:
         placements = random_placements(self.problem, 6)

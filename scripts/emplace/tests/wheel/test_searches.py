@@ -15,7 +15,7 @@ import my_agents
 from emplace.results import load_runs
 from wheel_support import COMMAND, HERE, TestCase, chain, command
 
-COARSE = [{"cheapest": {"groups": 24}}]
+COARSE = [{"merge_cheapest": {"groups": 24}}]
 
 
 class InMemory(TestCase):
@@ -112,9 +112,9 @@ class Results(TestCase):
 
     def test_yaml_sweeps_and_resume(self) -> None:
         with open(self.path("s.yaml"), "w", encoding="utf-8") as file:
-            file.write("base:\n  graph: inception_v3\n  cluster: 2xk80\n  coarsen: [{cheapest: {groups: 24}}]\n"
+            file.write("base:\n  graph: inception_v3\n  cluster: 2xk80\n  coarsen: [{merge_cheapest: {groups: 24}}]\n"
                        f"  agents: [heft, {{name: 'python:{HERE}/my_agents.py:Sampler', label: mine}}]\n"
-                       "  seeds: [0, 1]\n  budget: {evaluations: 300, seconds: 0}\n"
+                       "  seeds: [0, 1]\n  budget: {evaluations: 300, seconds: none}\n"
                        "grid:\n  semantics: [queue, stream]\n")
         command("sweep", self.path("s.yaml"), "-o", self.path("out"), "--jobs", "2", "--quiet")
         loaded = load_runs(self.path("out"))
@@ -127,7 +127,7 @@ class Results(TestCase):
         """Stopped after a second and resumed, the search is bit for bit the one that was never stopped."""
         arguments = ["run", "quickstart", "--set", "graph=inception_v3", "--set", "cluster=2xk80", "--set",
                      "agents=[{name: 'python:my_agents.Sampler', label: mine, batch: 64}]", "--set", "seeds=[5]",
-                     "--set", "budget={evaluations: 30000, seconds: 0}", "--quiet"]
+                     "--set", "budget={evaluations: 30000, seconds: none}", "--quiet"]
         whole = command(*arguments, "-o", self.path("whole.h5"))
         self.assertEqual(whole.returncode, 0)
         process = subprocess.Popen([*COMMAND, *arguments, "-o", self.path("part.h5")], cwd=HERE,

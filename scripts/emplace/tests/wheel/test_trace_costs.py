@@ -323,7 +323,7 @@ class OfTheCpu(TestCase):
         properties = json.loads(pathlib.Path(self.path("costs.json")).read_text(encoding="utf-8"))["properties"]
         self.assertEqual(properties["torch"], torch.__version__)
         costs = emplace.Costs(self.path("my_model.json.gz"), self.path("laptop.yaml"), self.path("costs.json"))
-        self.assertEqual({costs.rungs[rung] for rung in costs.rung.ravel()}, {"measured", "free"})
+        self.assertEqual({costs.sources[source] for source in costs.source.ravel()}, {"measured", "free"})
 
     def test_wrong_graphs(self) -> None:
         trace = self.trace(words(), "sgd")
@@ -335,7 +335,7 @@ class OfTheCpu(TestCase):
                       "\n".join(costs.warnings))
         # The updates have no time of their own; their bytes give one.
         assert costs.devices[0].simulated is not None
-        self.assertGreater(sum(costs.devices[0].simulated.ops.get(rung, 0) for rung in ("roofline", "default")), 0)
+        self.assertGreater(sum(costs.devices[0].simulated.ops.get(source, 0) for source in ("roofline", "default")), 0)
 
     def test_a_cut_off_file(self) -> None:
         trace = pathlib.Path(self.trace(images(), None))

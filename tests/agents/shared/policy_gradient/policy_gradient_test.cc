@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "agents/starts/starts.h"
+#include "agents/initial_placements/initial_placements.h"
 #include "framework/base/error.h"
 #include "framework/learn/ops.h"
 #include "framework/search/meter.h"

@@ -96,7 +96,7 @@ class DeviceMapTarget(Target):
         return entries
 
     def _on_gpus(self) -> tuple[list[int], Outcome]:
-        """Returns units on GPUs and their outcome, found by `learned`.
+        """Returns units on GPUs and their outcome, found by `learned_local_search`.
 
         If only memory matters, or if nothing fits, the placement with the least missing memory is returned.
         """

@@ -121,13 +121,13 @@ def outcomes(problem: Problem, placements: Sequence[Sequence[int]]) -> list[Outc
 
 
 def searched(problem: Problem, seconds: float, seed: int) -> tuple[list[int], bool]:
-    """Returns the devices of groups that `learned` finds, [num_groups], and whether they fit into memory.
+    """Returns the devices of groups that `learned_local_search` finds, [num_groups], and whether they fit into memory.
 
     Throws PlaceFailure if the time was too short for a single placement.
     """
     import emplace
 
-    found = emplace.search(problem, "learned", seed=seed, seconds=seconds)
+    found = emplace.search(problem, "learned_local_search", seed=seed, seconds=seconds)
     if found.placement is None:
         raise PlaceFailure(f"--seconds {seconds:g}: no time to simulate a single placement")
     return [int(device) for device in found.placement], found.step_time is not None

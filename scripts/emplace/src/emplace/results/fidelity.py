@@ -24,7 +24,7 @@ class Fidelity:
                 fastest: median over the rounds of the ratio of two steps of the same round),
                 to_fastest_low and to_fastest_high (its 95 % interval; 0 and inf with fewer than 6
                 rounds), differs (that interval excludes 1), crossing_bytes, crossings, overlap (as
-                simulated), proxy_share and rung_... (shares of the ops' time, by the source of their
+                simulated), proxy_share and cost_source_... (shares of the ops' time, by the source of their
                 cost). Files of older versions have no to_fastest, or neither intervals nor traits
     graphs      a row per graph and file with all figures: verdict (a sentence), warnings (a list),
                 resolved_difference (of simulated times, above which 95 % of pairs are in order),

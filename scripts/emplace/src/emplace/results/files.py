@@ -17,7 +17,7 @@ import yaml
 
 Path = Union[str, "os.PathLike[str]"]
 
-FORMAT, VERSION = "emplace-results", 3
+FORMAT, VERSION = "emplace-results", 4
 SWEEP_FORMAT, SWEEP_VERSION = "emplace-sweep", 2
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 IMAGES = itertools.count()

@@ -1,6 +1,6 @@
 """Whether methods keep their order under other costs, for sweeps and runs after `emplace stress`.
 
-    loaded, stress = load_runs("results/learned"), load_stress("results/learned")
+    loaded, stress = load_runs("results/learned_local_search"), load_stress("results/learned_local_search")
     robustness.method_ratios(robustness.ratios(loaded.runs, stress.draws))
 """
 

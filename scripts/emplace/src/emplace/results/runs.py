@@ -16,7 +16,7 @@ PARTS = ("graph", "groups", "cluster", "costs", "objective", "semantics", "order
 INTERVAL = {"interval_low_ns": "interval_low_ratio", "interval_high_ns": "interval_high_ratio"}
 PROVENANCE = ("version", "commit", "host", "cpu", "gpus", "date")
 # Keys of a run config that have columns of their own, or on which no result depends.
-NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split", "evaluator")
+NOT_CONFIG = ("agents", "seeds", "jobs", "output", "split", "ranks")
 
 
 @dataclass(frozen=True)

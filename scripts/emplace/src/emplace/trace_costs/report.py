@@ -81,8 +81,8 @@ def _device(report: DeviceReport) -> list[str]:
         lines.append(f"  costs of the other ops: none ({report.not_simulated})")
         return lines
     simulated = report.simulated
-    lines.append("  costs from: " + ", ".join(f"{rung} {100 * share:.1f} % ({simulated.ops[rung]:,} ops)"
-                                              for rung, share in
+    lines.append("  costs from: " + ", ".join(f"{source} {100 * share:.1f} % ({simulated.ops[source]:,} ops)"
+                                              for source, share in
                                               sorted(simulated.shares.items(), key=lambda each: -each[1])))
     lines.append(f"  step {_ms(report.span)} ms traced, {_ms(simulated.step)} ms simulated on one device (sum of ops "
                  f"{_ms(simulated.total)} ms); residual {_ms(report.span - simulated.step)} ms, "

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Simulated:
-    """shares, ops: shares of `total` and numbers of ops, by source of the cost (a rung of the ladder in FORMAT.md).
+    """shares, ops: shares of `total` and numbers of ops, by source of the cost (a source of the ladder in FORMAT.md).
 
     total: sum of all costs [ns], step: the step [ns].
     """
@@ -45,13 +45,13 @@ def simulate(graph: Graph, cluster: Cluster, table: str) -> Simulated:
     import numpy as np
 
     costs = _compiled().Costs(graph, cluster, table)
-    time, rung = costs.time[:, 0], costs.rung[:, 0]
+    time, source = costs.time[:, 0], costs.source[:, 0]
     total = int(time.sum())
     shares: dict[str, float] = collections.defaultdict(float)
     ops: collections.Counter[str] = collections.Counter()
-    for each, source in zip(time.tolist(), rung.tolist()):
-        shares[costs.rungs[source]] += each / total if total else 0
-        ops[costs.rungs[source]] += 1
+    for each, index in zip(time.tolist(), source.tolist()):
+        shares[costs.sources[index]] += each / total if total else 0
+        ops[costs.sources[index]] += 1
     problem = _compiled().Problem(graph, cluster, costs=table, semantics="stream")
     outcome = problem.evaluate(np.zeros((1, problem.num_groups), dtype=np.uint8))
     return Simulated(dict(shares), dict(ops), total, int(outcome.step_time[0]))

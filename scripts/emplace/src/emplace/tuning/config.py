@@ -17,13 +17,13 @@ HELP = """\
 base:                      # keys of a run config (`emplace run --help-config`) with one agent
   graph: inception_v3
   cluster: 2xk80
-  coarsen: [colocate, {cheapest: {groups: 128}}]
+  coarsen: [colocate, {merge_cheapest: {groups: 128}}]
   agents: [hill_climb]
   seeds: 0:3               # every trial searches with each of them
-  budget: {evaluations: 2000, seconds: 0}
+  budget: {evaluations: 2000, seconds: none}
 problems:                  # maps of keys in the place of base's, a problem each; without them base is the problem
   - {graph: inception_v3}
-  - {graph: nmt, coarsen: [colocate, {cheapest: {groups: 280}}]}
+  - {graph: nmt, coarsen: [colocate, {merge_cheapest: {groups: 280}}]}
 draw:                      # keys of base, and agents.LABEL.SETTING
   agents.hill_climb.batch: {int: [1, 256], log: true}
   agents.hill_climb.start: {choice: [[random], [single_gpu]]}
@@ -62,7 +62,7 @@ class Config:
     ranges: dict[str, Range] = field(default_factory=dict)
     bounds: list[int] = field(default_factory=list)  # of each problem [ns]
     searches: list[int] = field(default_factory=list)  # of each problem: one per seed
-    limits: list[tuple[int, float]] = field(default_factory=list)  # (evaluations, seconds) of a search; 0: none
+    limits: list[tuple[int | None, float | None]] = field(default_factory=list)  # (evaluations, seconds) of a search
 
     def identity(self) -> dict[str, Any]:
         """Returns the part that all trials of a study share."""

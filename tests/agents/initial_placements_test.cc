@@ -1,0 +1,65 @@
+#include "agents/initial_placements/initial_placements.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/config/setting_error.h"
+#include "simulator/simulator.h"
+#include "tests/support/agent_contract.h"
+#include "tests/support/paths.h"
+#include "tests/support/problems.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("every name works on every cluster but a missing class") {
+  Rng rng(2);
+  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
+  for (const std::string& name : StartNames()) {
+    for (const Placement& placement : MakeStarts(*problem, {name}, rng)) {
+      for (int g = 0; g < problem->num_groups(); ++g) {
+        CHECK(problem->allowed(g, placement.device[g]));
+      }
+    }
+  }
+  ProblemBuilder builder;
+  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
+  builder.Op("a", {1});
+  const auto cpu = builder.Build();
+  for (const std::string& name : StartNames()) {
+    if (name != "single_gpu") CHECK(MakeStarts(*cpu, {name}, rng).front().device[0] == 0);
+  }
+  const auto refusal = [&](const std::vector<std::string>& names) {
+    return MessageOf<SettingError>([&] { ValidateStarts(*cpu, "start", names); });
+  };
+  CHECK(refusal({"heft", "single_cpu"}) == "(nothing was thrown)");
+  CHECK(refusal({"heft", "single_gpu"}).starts_with("start: "));
+  CHECK(refusal({"hefd"}).starts_with("start: unknown start \"hefd\""));
+  CHECK(refusal({"none"}) == "(nothing was thrown)");
+  CHECK(refusal({"heft", "none"}) == "start: \"none\" stands alone, got beside others");
+  CHECK(refusal({}).starts_with("start: expected at least one of \"contiguous\", \"cpop\""));
+}
+
+TEST_CASE("the best of the heuristics is the best that any of them makes") {
+  Rng rng(3);
+  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
+  const auto simulator = MakeSimulator(problem, {});
+  Evaluator& evaluator = *simulator;
+  const auto time = [&](const std::string& name) {
+    return BestStart(*problem, {name}, evaluator, rng)->outcome.step_time;
+  };
+  Nanos best = kMaxNanos;
+  for (const char* name : {"contiguous", "cpop", "etf", "heft", "single"}) {
+    best = std::min(best, time(name));
+  }
+  CHECK(time("heuristics") == best);
+  CHECK(MakeStarts(*problem, {"single", "heuristics"}, rng).size() == 6);
+  CHECK(!BestStart(*problem, {"none"}, evaluator, rng).has_value());
+}
+
+}  // namespace

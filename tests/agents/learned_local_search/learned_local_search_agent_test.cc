@@ -1,0 +1,39 @@
+// `learned_local_search`: levels searched by ranked moves.
+
+#include "agents/learned_local_search/learned_local_search_agent.h"
+
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "framework/config/setting_error.h"
+#include "tests/support/learning_agents.h"
+#include "tests/support/paths.h"
+#include "tests/support/text.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+TEST_CASE("settings that make no sense are named") {
+  const auto refusal = [](const LearnedLocalSearchConfig& config) {
+    return MessageOf<SettingError>([&] { LearnedLocalSearchAgent({SmallProblem(), 1}, config); });
+  };
+  LearnedLocalSearchConfig config;
+  config.windows = 0.75;
+  config.lists = 0.5;
+  CHECK(refusal(config) == "windows: expected at most 1 together with lists, got 0.75 + 0.5");
+  config = {};
+  config.moves = {.single = 0, .swap = 0, .neighbors = 0, .block = 0};
+  CHECK(refusal(config) == "moves: expected a weight above 0, all are 0");
+  config = {};
+  const TempDir folder;
+  config.policy = (folder / "policy").string();
+  std::ofstream(config.policy) << "emplace-policy 1 placeto\n";
+  CHECK(Contains(refusal(config),
+                 "expected that of agent learned_local_search, got that of agent placeto"));
+}
+
+}  // namespace
