@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,6 +38,7 @@
 #include "agents/random/random_agent.h"
 #include "agents/scotch/scotch_agent.h"
 #include "agents/seq2seq/seq2seq_agent.h"
+#include "agents/shared/constructive_agent.h"
 #include "agents/shared/policy_file.h"
 #include "agents/simulated_annealing/simulated_annealing.h"
 #include "agents/single_device/single_device.h"
@@ -189,6 +191,7 @@ AgentEntry Entry(std::string name,
     return WriteFields(ReadSettings<A>(settings, entry_name, defaults));
   };
   entry.uses_seed = chance == Chance::kSeeded;
+  entry.constructs = std::is_base_of_v<ConstructiveAgent, A>;
   entry.growth = growth.text;
   entry.most_groups = growth.most_groups;
   return entry;

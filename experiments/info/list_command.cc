@@ -39,6 +39,14 @@ std::vector<Item> Agents() {
   return items;
 }
 
+std::vector<Item> ConstructiveAgents() {
+  std::vector<Item> items;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    if (entry.constructs) items.push_back({entry.name, entry.sentence});
+  }
+  return items;
+}
+
 // Returns the names on a menu with the sentences of their files.
 template <const Menu& (*menu)(), std::string (*describe)(const std::filesystem::path&)>
 std::vector<Item> OnMenu() {
@@ -78,6 +86,7 @@ struct Shelf {
 constexpr Shelf kShelves[] = {
     {"agents", nullptr, Agents},
     {"clusters", "clusters", OnMenu<ClusterMenu, FirstComment>, ClusterMenu},
+    {"constructive-agents", nullptr, ConstructiveAgents},
     {"costs", "costs", OnMenu<CostsMenu, MachineOf>, CostsMenu},
     {"device-kinds", "device_kinds", DeviceKinds},
     {"families", "families", OnMenu<FamilyMenu, FirstComment>, FamilyMenu},
@@ -185,7 +194,8 @@ void AddListCommand(Command program) {
   command
       .Add("what",
            options->what,
-           "agents, clusters, costs, device-kinds, families, graphs, layouts, problems or sweeps")
+           "agents, clusters, constructive-agents, costs, device-kinds, families, graphs, layouts, "
+           "problems or sweeps")
       .Required();
   command.Add("name", options->name, "only this name; for an agent also its settings");
   command.AddFlag("--json", options->json, "as a JSON object");

@@ -128,9 +128,9 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
               ? TableAsJson(run, rows)
               : "\n" + FormatTable(rows, run.scale, run.problem.exact->cluster(), table_view) +
                     "\n");
-    std::string closing = FormatTotals(rows, run.plan.config.steps_per_measurement) +
-                          WriteBestPlacement(run, rows, output) +
-                          fmt::format("results  {}\n", output.string());
+    std::string closing =
+        FormatLearners(rows) + FormatTotals(rows, run.plan.config.steps_per_measurement) +
+        WriteBestPlacement(run, rows, output) + fmt::format("results  {}\n", output.string());
     if (!options.policies.empty()) closing += fmt::format("policies {}\n", options.policies);
     closing = FitLabelled(closing, view);
     if (!options.json) {

@@ -202,6 +202,7 @@ TableRow SummarizeAgent(const std::string& label,
     efforts.push_back({std::ssize(result->records),
                        result->seconds,
                        HardwareSeconds(result->records, steps_per_measurement)});
+    row.learns = row.learns || !result->updates.columns.empty();
     if (result->status == SearchStatus::kFailed) {
       if (row.failed++ == 0) row.error = result->error;
     }
@@ -316,6 +317,21 @@ std::string FormatTotals(const std::vector<TableRow>& rows, int steps_per_measur
                      FormatDuration(total.seconds),
                      steps_per_measurement,
                      FormatDuration(total.hardware_seconds));
+}
+
+std::string FormatLearners(const std::vector<TableRow>& rows) {
+  constexpr double kLong = 600;  // [s]
+  std::vector<std::string> learners;
+  double seconds = 0;
+  for (const TableRow& row : rows) {
+    if (!row.learns) continue;
+    learners.push_back(row.label);
+    seconds = std::max(seconds, row.effort.seconds);
+  }
+  if (learners.empty() || seconds >= kLong) return "";
+  return fmt::format("learners {} had {}; papers give them hours\n",
+                     fmt::join(learners, ", "),
+                     FormatDuration(seconds));
 }
 
 std::string FormatTableJson(const std::vector<TableRow>& rows,

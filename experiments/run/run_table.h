@@ -28,6 +28,7 @@ struct TableRow {
   std::optional<MeteredEvaluator::Best> best;  ///< over all seeds
   SearchEffort effort;                         ///< per seed: medians; evaluations rounded down
   SearchEffort total;                          ///< sum over all seeds
+  bool learns = false;                         ///< updates a policy or model while it searches
   std::string error;                           ///< of the first seed that failed
 };
 
@@ -69,6 +70,11 @@ std::string FormatTable(const std::vector<TableRow>& rows,
 /// Returns the sums over all agents and seeds: "total    8020 evaluations, 9.3 s of search; on
 /// hardware, 11 steps each: 28.9 h". Placements that do not fit take no time on hardware.
 std::string FormatTotals(const std::vector<TableRow>& rows, int steps_per_measurement);
+
+/// Returns a line that names the learners among the rows, with the seconds of the longest median
+/// search: "learners post, placeto had 8.0 s; papers give them hours". Returns "" if none of them
+/// learns, or if one has searched for ten minutes or more.
+std::string FormatLearners(const std::vector<TableRow>& rows);
 
 /// Returns the table for programs: the same numbers as a JSON array of objects. `evaluations`,
 /// `seconds` and `hardware_seconds` are TableRow::effort, `total_evaluations` and so on

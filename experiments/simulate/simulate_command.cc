@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,12 +10,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "agents/registry.h"
 #include "experiments/commands.h"
+#include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "experiments/problem/load.h"
 #include "experiments/problem/objective.h"
 #include "experiments/problem/priority.h"
 #include "experiments/problem/step_interval.h"
+#include "experiments/run/agent_spec.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_reader.h"
@@ -22,10 +26,12 @@
 #include "framework/base/file.h"
 #include "framework/bounds/bounds.h"
 #include "framework/results/results_reader.h"
+#include "framework/search/meter.h"
 #include "simulator/reference/reference.h"
 #include "simulator/simulator.h"
 
 namespace emplace {
+namespace fs = std::filesystem;
 namespace {
 
 struct SimulateOptions {
@@ -36,10 +42,11 @@ struct SimulateOptions {
 
 // The placement to simulate, and the options of the simulation.
 struct Question {
-  std::string where;        // file of the placement
+  std::string where;        // file of the placement, or name of the agent
   std::string where_costs;  // names graph and costs in messages
   EarlierRun run;
   Candidate candidate;
+  std::optional<AgentSpec> agent;   // makes the placement, which `candidate` then lacks
   std::optional<SimulatedAs> was;   // the simulation recorded in its file
   std::optional<LowerBound> bound;  // proven for that simulation
 };
@@ -139,21 +146,74 @@ Priority ChoosePriority(const SimulateOptions& options,
   return priority;
 }
 
+// Returns whether --placement names a file: it exists, or the text looks like a path.
+bool NamesFile(const std::string& placement) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(placement, ignored);
+  return (fs::exists(status) && !fs::is_directory(status)) || IsPlacementFile(placement) ||
+         placement.find('/') != std::string::npos;
+}
+
+// Returns the constructive agent of this name with the default settings.
+AgentSpec FindConstructive(const std::string& name) {
+  std::vector<std::string> choices;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    if (entry.constructs) choices.push_back(entry.name);
+  }
+  if (std::ranges::find(choices, name) == choices.end()) {
+    ThrowUnknown("--placement: no such file", "constructive agent", name, choices);
+  }
+  return ParseAgents(ConfigNode::FromString("[" + name + "]", "--placement"), AllAgents(), {})[0];
+}
+
+// Reads the problem for an agent as `emplace run` does from a config without further keys.
+Question ReadAgentQuestion(const SimulateOptions& options) {
+  Question question{.where = options.placement,
+                    .where_costs = options.files.graph,
+                    .run = {},
+                    .candidate = {.label = options.placement},
+                    .agent = FindConstructive(options.placement),
+                    .was = {},
+                    .bound = {}};
+  EarlierRun& run = question.run;
+  run.graph = LoadGraph(ResolveMenu(GraphMenu(), options.files.graph, "--graph"));
+  run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.files.cluster, "--cluster"));
+  if (const std::string& costs = options.files.costs; !costs.empty() && costs != "none") {
+    run.costs_path = ResolveMenu(CostsMenu(), costs, "--costs");
+    run.costs = LoadCosts(run.costs_path);
+    question.where_costs += " with costs " + costs;
+  }
+  run.passes = ParsePasses(RunConfig().coarsen);
+  return question;
+}
+
+// Returns the best placement that a constructive agent makes, as a device per op.
+Placement Construct(const AgentSpec& agent,
+                    const LoadedProblem& problem,
+                    const SimulatorOptions& how) {
+  const auto simulator = MakeSimulator(problem.searched, how);
+  MeteredEvaluator evaluator(*simulator, {});
+  const auto made = agent.entry->make({.problem = problem.searched}, agent.settings);
+  while (!made->Finished()) made->Step(evaluator);
+  return {problem.Expand(evaluator.best()->placement)};
+}
+
 Question ReadPlacementQuestion(const SimulateOptions& options, const Command& command) {
   if (options.files.graph.empty()) command.ThrowMissing("--graph");
   if (options.files.cluster.empty()) command.ThrowMissing("--cluster");
   if (!options.agent.empty()) {
-    throw InputError(
-        fmt::format("{}: --agent {} does not apply to a placement file, which holds "
-                    "one placement",
-                    options.placement,
-                    options.agent));
+    throw InputError(fmt::format(
+        "{}: --agent {} does not apply here; it chooses among the placements of results",
+        options.placement,
+        options.agent));
   }
+  if (!NamesFile(options.placement)) return ReadAgentQuestion(options);
   PlacedRun placed = ReadPlacedRun(options.placement, options.files);
   Question question{.where = options.placement,
                     .where_costs = options.files.graph,
                     .run = std::move(placed.run),
                     .candidate = {},
+                    .agent = {},
                     .was = std::move(placed.simulated),
                     .bound = {}};
   if (question.run.costs) {
@@ -174,6 +234,7 @@ Question ReadResultsQuestion(const SimulateOptions& options) {
                     .where_costs = options.results,
                     .run = ReadRun(options.results, options.files),
                     .candidate = {},
+                    .agent = {},
                     .was = {},
                     .bound = {}};
   EarlierRun& run = question.run;
@@ -290,6 +351,14 @@ int Simulate(SimulateOptions options, const Command& command) {
   const std::vector<int>& order = question.candidate.issue_order;
   const Priority priority = ChoosePriority(options, run, !order.empty(), question.where);
 
+  SimulatorOptions how;
+  how.semantics = run.semantics;
+  how.count_gaps = run.count_gaps;
+  if (question.agent) {
+    const LoadedProblem problem = MakeRunProblem(run, question.where_costs);
+    question.candidate.placement =
+        Construct(*question.agent, problem, WithPriority(how, priority, *problem.searched));
+  }
   Placement placement = question.candidate.placement;
   const auto exact = MakeExactProblem(run, question.where_costs, run.objective);
   RequireAllowed(*run.graph, *run.cluster, exact->costs(), placement.device, question.where);
@@ -307,9 +376,6 @@ int Simulate(SimulateOptions options, const Command& command) {
         placement.device, loaded.exact->grouping(), *run.graph, *run.cluster, question.where);
     problem = loaded.searched;
   }
-  SimulatorOptions how;
-  how.semantics = run.semantics;
-  how.count_gaps = run.count_gaps;
   how = WithPriority(how, priority, *problem, order);
   const Outcome outcome = MakeSimulator(problem, how)->Evaluate(placement, {.channels = true});
   if (!options.trace.empty()) {
@@ -358,7 +424,8 @@ void AddSimulateCommand(Command program) {
   command.Add("--placement",
               options->placement,
               "placement file (JSON) instead; what the file says of how it was simulated is the "
-              "default of the options below");
+              "default of the options below. Or a name of `emplace list constructive-agents`: that "
+              "agent places the graph with its default settings");
   command.Add(
       "--agent",
       options->agent,

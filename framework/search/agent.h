@@ -76,6 +76,7 @@ struct AgentEntry {
   /// Returns the YAML text of all settings: the given ones, and the defaults of the others.
   std::function<std::string(const ConfigNode& settings)> resolve_settings;
   bool uses_seed = true;               ///< false: all seeds give the same result; one run only
+  bool constructs = false;             ///< makes one or a few placements, without a search
   std::optional<Objective> objective;  ///< the only objective that `make` accepts; empty: all
   /// How time and memory grow with the problem; a text for users.
   std::string growth;

@@ -77,6 +77,11 @@ TEST_CASE("lists") {
   }
   const auto json = nlohmann::json::parse(RunEmplace({"list", "agents", "--json"}).out);
   CHECK(json.contains("simulated_annealing"));
+  const auto constructive =
+      nlohmann::json::parse(RunEmplace({"list", "constructive-agents", "--json"}).out);
+  for (const auto& [name, sentence] : constructive.items()) CHECK(json.at(name) == sentence);
+  CHECK(constructive.contains("single_gpu"));
+  CHECK_FALSE(constructive.contains("random"));
   const ProcessResult page = RunEmplace({"list", "agents", "simulated_annealing"});
   CHECK(page.exit_code == 0);
   CHECK(Contains(page.out, "settings"));
@@ -93,8 +98,8 @@ TEST_CASE("lists") {
                2,
                {"unknown",
                 "\"shelves\"",
-                "agents, clusters, costs, device-kinds, families, graphs, layouts, problems, "
-                "sweeps"});
+                "agents, clusters, constructive-agents, costs, device-kinds, families, graphs, "
+                "layouts, problems, sweeps"});
   CheckRefused(RunEmplace({"list", "agents", "hil_climb"}), 2, {"did you mean \"hill_climb\"?"});
 }
 
@@ -167,13 +172,14 @@ TEST_CASE("bash completes the words of a command line by the program's script") 
                 "echo \"${COMPREPLY[*]}\"; }\n"
                 "complete_words emplace graph inf\n"
                 "complete_words emplace simulate --cluster 4xk8\n"
-                "complete_words emplace run --save\n");
+                "complete_words emplace run --save\n"
+                "complete_words emplace simulate --placement single_g\n");
   const ProcessResult result = RunProcess(
       {"/bin/sh",
        "-c",
        fmt::format(
            "PATH={}:$PATH bash {}", BinaryDir().string(), (folder / "test.bash").string())});
-  CHECK(result.out == "info\n4xk80\n--save-policy\n");
+  CHECK(result.out == "info\n4xk80\n--save-policy\nsingle_gpu\n");
   CHECK(result.err == "");
 }
 

@@ -197,7 +197,10 @@ TEST_CASE("a budget that leaves a learner no time to learn warns") {
           std::string::npos);
     CHECK(result.err.find("random: the budget") == std::string::npos);
   }
-  CHECK(run("[post]", "budget={steps: 30, seconds: none}").err.find("nothing was") ==
+  const ProcessResult longer = run("[random, post]", "budget={steps: 30, seconds: none}");
+  CHECK(longer.err.find("nothing was") == std::string::npos);
+  CHECK(longer.out.find("\nlearners post had ") != std::string::npos);
+  CHECK(run("[random]", "budget={steps: 30, seconds: none}").out.find("learners") ==
         std::string::npos);
 }
 
@@ -670,6 +673,17 @@ TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
     CHECK_FALSE(ResultsReader(files.folder / "results/small.h5")
                     .HasAttribute("/problem", "best_single_device"));
     CHECK(result.out.find("on hardware, 11 steps each: 0.0 s") != std::string::npos);
+    const Json table = Json::parse(files.Run({"--json", "--force"}).out);
+    CHECK(table["best_single_device"].is_null());
+    REQUIRE(table["agents"].size() == 6);
+    for (const Json& row : table["agents"]) {
+      CAPTURE(row.dump());
+      for (const char* key : {"median", "min", "max"}) CHECK(row["step_time_ns"][key].is_null());
+      CHECK(row["speed_up"].is_null());
+      CHECK(row["gap"].is_null());
+      CHECK(row["fitting"] == 0);
+      CHECK(row["deficit_bytes"]["gpu:0"].is_number());
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "experiments/run/run_table.h"
 
+#include <sstream>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -136,6 +138,24 @@ TEST_CASE("the best row is bold where the view is styled") {
   CHECK(FormatTable(none, {.bound = 40}, *TwoDevices(), styled).find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("the table fits 80 columns with the longest names and values of an agent") {
+  const SearchResult a = Result(999'900'000), b = Result(1'234'000'000);
+  std::vector<TableRow> rows = {SummarizeAgent("learned_local_search", {&a, &b}, 11),
+                                SummarizeAgent("simulated_annealing", {&a}, 11)};
+  rows[0].effort = {1'000'000'000, 12'345.6, 1e6};
+  const std::string table =
+      FormatTable(rows,
+                  {.best_single_device = SingleDevice{"gpu:1", 12'345'000'000}, .bound = 1'000'000},
+                  *TwoDevices(),
+                  {.columns = 80});
+  CHECK(table.find("\nlearned_local_search ") != table.npos);  // not cut
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(TextWidth(line) <= 80);
+  }
+}
+
 TEST_CASE("labels that are too wide for the view are cut in the middle") {
   const SearchResult a = Result(40);
   const std::string label = "python:my_agents.Climb with a name of ü such a length that it ends: 7";
@@ -175,6 +195,24 @@ TEST_CASE("the total of all searches") {
   CHECK(rows[1].total.hardware_seconds == 0);  // what does not fit counts nothing
   CHECK(FormatTotals(rows, 11) ==
         "total    30 evaluations, 1.5 s of search; on hardware, 11 steps each: 2.4 h\n");
+}
+
+TEST_CASE("learners are named, unless they had ten minutes") {
+  const SearchResult search = Result(20);
+  SearchResult learner = Result(30), slow = Result(40), twice = Result(50);
+  learner.updates.columns = slow.updates.columns = twice.updates.columns = {"loss"};
+  learner.seconds = 8.04;
+  twice.seconds = 599.9;
+  slow.seconds = 600;
+  const TableRow climb = SummarizeAgent("climb", {&search}, 1),
+                 post = SummarizeAgent("post", {&learner, &learner}, 1),
+                 placeto = SummarizeAgent("placeto", {&twice}, 1),
+                 seq2seq = SummarizeAgent("seq2seq", {&slow}, 1);
+  CHECK(FormatLearners({climb, post}) == "learners post had 8.0 s; papers give them hours\n");
+  CHECK(FormatLearners({climb, post, placeto}) ==  // 599.9 s: the longest
+        "learners post, placeto had 10.0 min; papers give them hours\n");
+  CHECK(FormatLearners({climb, post, seq2seq}) == "");
+  CHECK(FormatLearners({climb}) == "");
 }
 
 TEST_CASE("small peaks are shown in a smaller unit") {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "agents/registry.h"
 #include "experiments/console/output.h"
 #include "framework/base/json.h"
 #include "framework/cost/cost_table.h"
@@ -438,9 +439,11 @@ TEST_CASE("another question than the run's is answered under a warning that name
   CheckRefused(run.Simulate({"r.h5", "--agent", "randm"}),
                2,
                {"r.h5: --agent: unknown agent \"randm\"; choices: heft, random.seed3"});
-  CheckRefused(run.SimulatePlacement({"--agent", "heft"}),
-               2,
-               {"r.placement.json: --agent heft does not apply to a placement file"});
+  CheckRefused(
+      run.SimulatePlacement({"--agent", "heft"}),
+      2,
+      {"r.placement.json: --agent heft does not apply here; it chooses among the placements of "
+       "results"});
   CheckRefused(run.Simulate({"r.h5", "--objective", "period", "--trace", "t.json"}),
                2,
                {"--trace: a period of pipelined steps has no timeline"});
@@ -449,6 +452,98 @@ TEST_CASE("another question than the run's is answered under a warning that name
   CheckRefused(run.Simulate({"r.h5", "--placement", "r.placement.json"}),
                2,
                {"r.h5: --placement r.placement.json names a second placement"});
+}
+
+TEST_CASE("a constructive agent by its name: the step time of a run with this agent") {
+  const std::vector<std::string> settings[] = {
+      {"semantics=queue"},
+      {"semantics=queue", "count_gaps=true"},
+      {"semantics=stream", "priority=upward_rank"},
+      {"semantics=interference"},
+      {"objective=period"},
+      {"semantics=stream", "graph=bare.json", "costs=./costs.json"}};
+  for (const std::vector<std::string>& setting : settings) {
+    CAPTURE(fmt::format("{}", fmt::join(setting, " ")));
+    std::vector<std::string> options;
+    bool period = false, bare = false;
+    for (const std::string& text : setting) {
+      const std::string key = text.substr(0, text.find('=')), value = text.substr(key.size() + 1);
+      period = period || key == "objective";
+      bare = bare || key == "graph";
+      if (key == "count_gaps") options.emplace_back("--count-gaps");
+      if (key != "count_gaps" && key != "graph") {
+        options.insert(options.end(), {"--" + key, value});
+      }
+    }
+    std::string agents = "{name: expert, rules: [{match: \"*\", device: \"gpu:1\"}]}";
+    for (const AgentEntry& entry : AllAgents().entries()) {
+      const bool applies = !entry.objective || (*entry.objective == Objective::kPeriod) == period;
+      if (entry.constructs && applies && entry.name != "expert") agents += ", " + entry.name;
+    }
+    std::vector<std::string> all = setting;
+    all.push_back("agents=[" + agents + "]");
+    const SimulatedRun run(all);
+    CHECK(run.table["agents"].size() >= 13);
+    for (const Json& row : run.table["agents"]) {
+      const auto agent = row["agent"].get<std::string>();
+      CAPTURE(agent);
+      std::vector<std::string> arguments = {
+          "--placement", agent, "--graph", bare ? "bare.json" : "g.json", "--cluster", "c.yaml"};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      const ProcessResult result = run.Simulate(arguments);
+      if (agent == "expert") {
+        CheckRefused(result, 2, {"--placement", "expected a list of rules"});
+        continue;
+      }
+      CHECK(result.err == "");
+      REQUIRE(result.exit_code == 0);
+      const Json json = Json::parse(result.out);
+      CHECK(json["step_time_ns"] == row["step_time_ns"]["median"]);
+      CHECK(json["simulated"]["placement"] == agent);
+      CHECK(json["simulated"]["semantics"] == run.table["semantics"]);
+      CHECK(json["simulated"]["priority"] == run.table["priority"]);
+    }
+  }
+}
+
+TEST_CASE("--placement: a file comes before an agent; what is neither is refused") {
+  const SimulatedRun run({"semantics=queue"});
+  const auto simulate = [&](const std::string& placement, std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"--placement", placement, "--graph", "g.json", "--cluster", "c.yaml"});
+    return run.Simulate(more);
+  };
+  CheckRefused(simulate("hetf"),
+               2,
+               {"--placement: no such file: unknown constructive agent \"hetf\"; did you mean "
+                "\"heft\"? choices: contiguous, cpop, etf, expert, heft, "});
+  CheckRefused(simulate("random"), 2, {"unknown constructive agent \"random\"", "single_gpu"});
+  CheckRefused(simulate("hetf.json"), 2, {"hetf.json: "});
+  CheckRefused(simulate("./heft"), 2, {"./heft: "});
+  CheckRefused(simulate("ideals"), 2, {"the agent searches for the period only"});
+  CheckRefused(simulate("heft", {"--semantics", "stream", "--priority", "given"}),
+               2,
+               {"heft: has no issue_order, which --priority given asks for"});
+  CheckRefused(simulate("heft", {"--agent", "heft"}), 2, {"heft: --agent heft does not apply"});
+  CheckRefused(
+      run.Simulate({"--placement", "heft", "--cluster", "c.yaml"}), 2, {"--graph is required"});
+  CheckRefused(run.Simulate({"--placement", "heft", "--graph", "no", "--cluster", "c.yaml"}),
+               2,
+               {"--graph: unknown graph \"no\""});
+
+  std::filesystem::create_directory(run.folder / "heft");  // a folder is not a placement file
+  const ProcessResult heft = simulate("heft");
+  REQUIRE(heft.exit_code == 0);
+  std::filesystem::remove(run.folder / "heft");
+  std::string all_on_one;
+  for (int v = 0; v < 40; ++v) {
+    all_on_one += fmt::format("{}\"op{}\": \"gpu:1\"", v > 0 ? ", " : "", v);
+  }
+  WriteText(run.folder / "heft", PlacementJson(all_on_one));
+  const ProcessResult file = simulate("heft");
+  REQUIRE(file.exit_code == 0);
+  CHECK(Json::parse(file.out)["channels"]["gpu:0->gpu:1"]["transfers"] == 0);
+  CHECK(Json::parse(file.out)["step_time_ns"] > Json::parse(heft.out)["step_time_ns"]);
 }
 
 TEST_CASE("contracted groups, or every op by itself") {
