@@ -163,7 +163,9 @@ AgentSpec FindConstructive(const std::string& name) {
   if (std::ranges::find(choices, name) == choices.end()) {
     ThrowUnknown("--placement: no such file", "constructive agent", name, choices);
   }
-  return ParseAgents(ConfigNode::FromString("[" + name + "]", "--placement"), AllAgents(), {})[0];
+  ConfigNode config;
+  config.Set("agents", "[" + name + "]", "--placement");
+  return ParseAgents(config.At("agents"), AllAgents(), {})[0];
 }
 
 // Reads the problem for an agent as `emplace run` does from a config without further keys.

@@ -118,6 +118,22 @@ TEST_CASE("problems are listed and run by name") {
   CHECK(Contains(run.out, "12 groups"));
 }
 
+TEST_CASE("the quickstart: constructive agents, searches and learners on 128 groups") {
+  const ProcessResult run = RunEmplace({"run", "quickstart", "--dry-run"});
+  CHECK(run.exit_code == 0);
+  CHECK(Contains(run.out, "graph    inception_v3: 5618 ops, 128 groups\n"));
+  for (const char* search : {" heft\n",
+                             " simulated_annealing.seed1\n",
+                             " hierarchical.seed1\n",
+                             " seq2seq.seed1\n",
+                             " post.seed1\n",
+                             " placeto.seed1\n"}) {
+    CAPTURE(search);
+    CHECK(Contains(run.out, search));
+  }
+  CHECK(Contains(run.out, "each with a budget of 20000 evaluations or 8 s\n"));
+}
+
 TEST_CASE("every sentence of a list is complete") {
   for (const std::string menu : {"clusters", "families", "layouts", "problems", "sweeps"}) {
     const auto items = nlohmann::json::parse(RunEmplace({"list", menu, "--json"}).out);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "agents/registry.h"
 #include "experiments/console/output.h"
 #include "tests/support/problems.h"
 
@@ -138,17 +139,21 @@ TEST_CASE("the best row is bold where the view is styled") {
   CHECK(FormatTable(none, {.bound = 40}, *TwoDevices(), styled).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("the table fits 80 columns with the longest names and values of an agent") {
+TEST_CASE("the table fits 80 columns with the name of every agent") {
   const SearchResult a = Result(999'900'000), b = Result(1'234'000'000);
-  std::vector<TableRow> rows = {SummarizeAgent("learned_local_search", {&a, &b}, 11),
-                                SummarizeAgent("simulated_annealing", {&a}, 11)};
-  rows[0].effort = {1'000'000'000, 12'345.6, 1e6};
-  const std::string table =
-      FormatTable(rows,
-                  {.best_single_device = SingleDevice{"gpu:1", 12'345'000'000}, .bound = 1'000'000},
-                  *TwoDevices(),
-                  {.columns = 80});
-  CHECK(table.find("\nlearned_local_search ") != table.npos);  // not cut
+  std::vector<TableRow> rows = {SummarizeAgent("learned_local_search", {&a, &b}, 11)};
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    rows.push_back(SummarizeAgent(entry.name, {&a, &b}, 11));
+  }
+  for (TableRow& row : rows) row.effort = {1'000'000'000, 12'345.6, 1e6};
+  const TableScale scale{.best_single_device = SingleDevice{"gpu:1", 12'345'000'000},
+                         .bound = 500'000'000};
+  const std::string table = FormatTable(rows, scale, *TwoDevices(), {.columns = 80});
+  for (const TableRow& row : rows) {
+    CAPTURE(row.label);
+    CHECK(table.find("\n" + row.label + " ") != table.npos);  // not shortened
+  }
+  CHECK(table.ends_with("--wide adds peak memory, time on hardware, range\n"));
   std::istringstream lines(table);
   for (std::string line; std::getline(lines, line);) {
     CAPTURE(line);
@@ -213,6 +218,13 @@ TEST_CASE("learners are named, unless they had ten minutes") {
         "learners post, placeto had 10.0 min; papers give them hours\n");
   CHECK(FormatLearners({climb, post, seq2seq}) == "");
   CHECK(FormatLearners({climb}) == "");
+
+  std::vector<TableRow> quickstart;
+  for (const char* name : {"hierarchical", "seq2seq", "post", "placeto"}) {
+    quickstart.push_back(SummarizeAgent(name, {&learner}, 1));
+  }
+  CHECK(FormatLearners(quickstart) ==  // 79 columns
+        "learners hierarchical, seq2seq, post, placeto had 8.0 s; papers give them hours\n");
 }
 
 TEST_CASE("small peaks are shown in a smaller unit") {
