@@ -513,9 +513,9 @@ TEST_CASE("--placement: a file comes before an agent; what is neither is refused
                 {"--placement", placement, "--graph", "g.json", "--cluster", "c.yaml"});
     return run.Simulate(more);
   };
-  CheckRefused(simulate("hetf"),
+  CheckRefused(simulate("hefft"),
                2,
-               {"--placement: no such file: unknown constructive agent \"hetf\"; did you mean "
+               {"--placement: no such file: unknown constructive agent \"hefft\"; did you mean "
                 "\"heft\"? choices: contiguous, cpop, etf, expert, heft, "});
   CheckRefused(simulate("random"), 2, {"unknown constructive agent \"random\"", "single_gpu"});
   CheckRefused(simulate("hetf.json"), 2, {"hetf.json: "});
