@@ -520,7 +520,7 @@ TEST_CASE("--placement: a file comes before an agent; what is neither is refused
   CheckRefused(simulate("random"), 2, {"unknown constructive agent \"random\"", "single_gpu"});
   CheckRefused(simulate("hetf.json"), 2, {"hetf.json: "});
   CheckRefused(simulate("./heft"), 2, {"./heft: "});
-  CheckRefused(simulate("ideals"), 2, {"the agent searches for the period only"});
+  CheckRefused(simulate("max_load_dp"), 2, {"the agent searches for the period only"});
   CheckRefused(simulate("heft", {"--semantics", "stream", "--priority", "given"}),
                2,
                {"heft: has no issue_order, which --priority given asks for"});
