@@ -2,6 +2,7 @@
 
 #include "agents/graph_policy/graph_policy_trainer.h"
 
+#include <cmath>
 #include <fstream>
 
 #include <doctest/doctest.h>
@@ -76,6 +77,80 @@ TEST_CASE("reinforcement alone makes edits gain more often") {
   for (int update = 0; update < 150; ++update) trainer.Step(simulators.all);
   const std::vector<double> gaining = Column(trainer.updates(), "best_gain");
   CHECK(Mean(gaining, 100, 50) > 1.3 * Mean(gaining, 0, 20));
+}
+
+// Returns the network of a trainer's policy.
+std::shared_ptr<PairNetwork> NetworkOf(GraphPolicyTrainer& trainer) {
+  const TempDir folder;
+  const std::string path = (folder / "policy").string();
+  std::ofstream(path) << PolicyOf(trainer);
+  return PairNetwork::Read(path);
+}
+
+// Computes the mean entropy of a group in double precision. Every device is allowed.
+double MeanEntropy(const PairNetwork& network, const PairFeatures& features) {
+  Tape tape(/*differentiable=*/false);
+  const Matrix logits = tape.value(network.Logits(tape, features));
+  double sum = 0;
+  for (std::ptrdiff_t g = 0; g < logits.rows(); ++g) {
+    const Eigen::ArrayXd odds = logits.row(g).transpose().cast<double>().array().exp();
+    const Eigen::ArrayXd share = odds / odds.sum();
+    sum -= (share * share.log()).sum();
+  }
+  return sum / static_cast<double>(logits.rows());
+}
+
+// One step of plain descent with and without the entropy differs by r w_e dH/dw, for the rate r.
+TEST_CASE("the second stage descends the loss less the entropy, the first without it") {
+  const ProblemList problems = {Sorting("aabbabbabaab")};
+  GraphPolicyConfig config = SmallTraining();
+  config.start = {"single"};
+  config.training.teacher_evaluations = 0;
+  config.optimizer.method = "sgd";
+  config.optimizer.schedule.learning_rate = 0.5;
+  config.optimizer.clip_norm = 0;
+  constexpr double kEntropy = 0.25;
+  const auto after_a_step = [&](double entropy, double imitation_share) {
+    config.training.entropy = entropy;
+    config.training.imitation_share = imitation_share;
+    GraphPolicyTrainer trainer({problems, 1, 1, /*updates=*/2}, config);
+    Simulators simulators(problems);
+    trainer.Step(simulators.all);
+    return NetworkOf(trainer);
+  };
+  const auto value = [](PairNetwork& network, std::size_t p) {
+    return network.parameters().all()[p].value;
+  };
+
+  const auto without = after_a_step(0, 0), with = after_a_step(kEntropy, 0);
+  std::vector<Matrix> change;
+  double squares = 0;
+  for (std::size_t p = 0; p < with->parameters().all().size(); ++p) {
+    change.push_back(value(*with, p) - value(*without, p));
+    squares += change.back().cast<double>().squaredNorm();
+  }
+
+  GraphPolicyTrainer untrained({problems, 1, 1, /*updates=*/2}, config);
+  const auto begin = NetworkOf(untrained);
+  begin->SetScale(*with);
+  PairFeatures features(*problems[0]);
+  const Placement single{std::vector<DeviceIndex>(problems[0]->num_groups(), 0)};
+  Simulators simulators(problems);
+  features.Set(single, simulators.all[0]->Evaluate(single, {.op_times = true}));
+  const auto entropy_at = [&](float step) {
+    const auto network = begin->Copy();
+    for (std::size_t p = 0; p < change.size(); ++p) {
+      network->parameters().all()[p].value += step * change[p];
+    }
+    return MeanEntropy(*network, features);
+  };
+  constexpr float kStep = 0.05F;
+  const double slope = (entropy_at(kStep) - entropy_at(-kStep)) / (2.0 * kStep);
+  CHECK(squares > 1e-6);
+  CHECK(slope == doctest::Approx(squares / (0.5 * kEntropy)).epsilon(0.01));
+
+  const auto plain = after_a_step(0, 1), same = after_a_step(kEntropy, 1);
+  for (std::size_t p = 0; p < change.size(); ++p) CHECK(value(*plain, p) == value(*same, p));
 }
 
 }  // namespace
