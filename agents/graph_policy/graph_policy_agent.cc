@@ -40,6 +40,7 @@ const GraphPolicyConfig& Checked(const GraphPolicyConfig& config) {
   if (config.learn && config.network == "none") {
     throw SettingError("learn", "expected false with \"network: none\", got true");
   }
+  config.optimizer.Validate("optimizer");
   return config;
 }
 

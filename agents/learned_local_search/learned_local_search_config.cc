@@ -89,6 +89,7 @@ void LearnedLocalSearchConfig::Validate() const {
         fmt::format("expected at most 1 together with lists, got {} + {}", windows, lists));
   }
   RequireMoves(moves, "moves");
+  optimizer.Validate("optimizer");
 }
 
 }  // namespace emplace

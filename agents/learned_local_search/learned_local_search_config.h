@@ -39,7 +39,7 @@ struct LearnedLocalSearchConfig {
   OptimizerConfig optimizer;
   LearnedLocalSearchConfig();
   void Visit(FieldVisitor& v);
-  /// @throws SettingError for an unknown ranking or inconsistent shares and weights
+  /// @throws SettingError for an unknown ranking or method, or inconsistent shares and weights
   void Validate() const;
 };
 

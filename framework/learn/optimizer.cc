@@ -29,18 +29,6 @@ int MomentsPerParameter(const OptimizerConfig& config) {
   return config.method == "rmsprop" || config.momentum > 0 ? 1 : 0;
 }
 
-void Validate(const OptimizerConfig& config, const std::string& key) {
-  const std::array<std::string, 3> methods = {"adam", "rmsprop", "sgd"};
-  if (std::find(methods.begin(), methods.end(), config.method) == methods.end()) {
-    throw SettingError(
-        key + ".method",
-        fmt::format("unknown method \"{}\"{}", config.method, ChoicesHint(config.method, methods)));
-  }
-  if (config.schedule.anneal_updates == 0) {
-    throw SettingError(key + ".anneal_updates", "expected at least 1, got 0");
-  }
-}
-
 }  // namespace
 
 void ScheduleConfig::Visit(FieldVisitor& v) {
@@ -84,11 +72,23 @@ void OptimizerConfig::Visit(FieldVisitor& v) {
           "largest norm of all gradients together; 0: not clipped");
 }
 
+void OptimizerConfig::Validate(const std::string& key) const {
+  const std::array<std::string, 3> methods = {"adam", "rmsprop", "sgd"};
+  if (std::find(methods.begin(), methods.end(), method) == methods.end()) {
+    throw SettingError(
+        key + ".method",
+        fmt::format("unknown method \"{}\"{}", method, ChoicesHint(method, methods)));
+  }
+  if (schedule.anneal_updates == 0) {
+    throw SettingError(key + ".anneal_updates", "expected at least 1, got 0");
+  }
+}
+
 Optimizer::Optimizer(const OptimizerConfig& config,
                      ParameterSet& parameters,
                      const std::string& key)
     : config_(config), parameters_(parameters) {
-  Validate(config, key);
+  config.Validate(key);
   for (const Parameter& parameter : parameters_.all()) {
     for (int i = 0; i < MomentsPerParameter(config_); ++i) {
       moments_.push_back(Matrix::Zero(parameter.value.rows(), parameter.value.cols()));

@@ -41,13 +41,15 @@ struct OptimizerConfig {
   double epsilon = 1e-8;  ///< adam, rmsprop
   double clip_norm = 1;   ///< largest norm of all gradients together; 0: no limit
   void Visit(FieldVisitor& v);
+  /// @param key  of these settings within the settings of the owner, for messages: "optimizer"
+  /// @throws SettingError for an unknown method, or for anneal_updates: 0
+  void Validate(const std::string& key) const;
 };
 
 class Optimizer {
  public:
   /// @param parameters  must outlive this; no parameters may be added later
-  /// @param key  of these settings within the settings of the owner, for messages: "optimizer"
-  /// @throws SettingError for an unknown method, or for anneal_updates: 0
+  /// @throws SettingError as OptimizerConfig::Validate()
   Optimizer(const OptimizerConfig& config, ParameterSet& parameters, const std::string& key);
 
   struct StepInfo {

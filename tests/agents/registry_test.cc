@@ -250,7 +250,7 @@ TEST_CASE("settings that make no sense are refused with file, place, value and c
 
 // A setting that is a word, or a list of them, is one of several names, of devices, or a file.
 TEST_CASE("every setting that is a name refuses an unknown one by key and value") {
-  int settings = 0;
+  int settings = 0, optimizers = 0;
   for (const AgentEntry& entry : AllAgents().entries()) {
     for (const FieldHelp& field : entry.describe_settings()) {
       std::string word = field.default_value;
@@ -269,16 +269,24 @@ TEST_CASE("every setting that is a name refuses an unknown one by key and value"
       const ConfigNode given = ConfigNode::FromString(map, "run.yaml");
       const std::string message = MessageOf<InputError>([&] {
         entry.make({RegistryProblem(), 1}, given);
-        if (entry.make_trainer) entry.make_trainer({{RegistryProblem()}, 1}, given);
       });
       CAPTURE(message);
       CHECK(message.starts_with("run.yaml:1:"));
       CHECK(Contains(message, field.key + ": "));
       CHECK(Contains(message, "cube"));
       ++settings;
+      if (field.key != "optimizer.method") continue;
+      CHECK(Contains(message,
+                     "optimizer.method: unknown method \"cube\"; choices: adam, rmsprop, sgd"));
+      ++optimizers;
+      if (!entry.make_trainer) continue;
+      CHECK(MessageOf<InputError>([&] {
+              entry.make_trainer({{RegistryProblem()}, 1}, given);
+            }) == message);
     }
   }
   CHECK(settings > 30);
+  CHECK(optimizers == 6);
 }
 
 TEST_CASE("a class of devices that the cluster lacks is refused") {
