@@ -13,6 +13,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/results/results_file.h"
+#include "framework/results/results_image.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -34,6 +35,15 @@ std::optional<fs::path> SweepOf(const fs::path& results) {
   return runs.parent_path();
 }
 
+// Refuses other files and folders, in which no lock may be made. Reads no record.
+void RequireResults(const fs::path& path) {
+  if (!fs::is_directory(path)) {
+    internal::ReadResultsImage(path);
+  } else if (!IsSweep(SweepFolder(path, 1))) {
+    ReadResultRuns({path});  // says why
+  }
+}
+
 // Workers of a batch system may outlive the process that holds the lock.
 void RequireNoWorkers(const SweepFolder& folder) {
   std::error_code ignored;
@@ -46,7 +56,7 @@ void RequireNoWorkers(const SweepFolder& folder) {
 }  // namespace
 
 RunStore::RunStore(const std::vector<fs::path>& paths) {
-  ReadResultRuns(paths);      // refuses other files before it makes a lock
+  for (const fs::path& path : paths) RequireResults(path);
   std::set<fs::path> locked;  // a second lock would wait for the first
   for (const fs::path& named : paths) {
     std::error_code error;

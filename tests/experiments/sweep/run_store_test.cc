@@ -96,6 +96,20 @@ std::string Refusal(const std::vector<fs::path>& results) {
   }
 }
 
+TEST_CASE("other files and folders are refused before a lock is made in them") {
+  const TempDir folder;
+  fs::create_directory(folder / "empty");
+  CHECK(Refusal({folder / "empty"}) ==
+        (folder / "empty").string() +
+            ": holds no sweep.yaml; expected the folder of a sweep, or results files");
+  CHECK(fs::is_empty(folder / "empty"));
+  WriteText(folder / "notes.txt", "no results");
+  fs::create_directory(folder / ".notes.txt.lock");  // so that there can be no lock
+  CHECK(Refusal({folder / "notes.txt"}) ==
+        (folder / "notes.txt").string() + ": no results file of emplace (HDF5), or not whole");
+  CHECK(Contains(Refusal({folder / "none.h5"}), "none.h5"));
+}
+
 TEST_CASE("a results file is locked once, by whichever name, and is free again afterwards") {
   const StoredRun run;
   const fs::path link = run.folder / "link.h5", other = run.folder / "other.h5";
