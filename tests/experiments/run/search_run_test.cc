@@ -3,15 +3,21 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
+#include "framework/base/error.h"
+#include "framework/search/lockstep.h"
 #include "framework/search/state.h"
 #include "simulator/gpu/gpu_simulator.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/support/problems.h"
+#include "tests/support/text.h"
+#include "tests/support/thread_ranks.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -127,6 +133,58 @@ TEST_CASE("who watches a search sees every step and can end it") {
     const SearchResult failed = RunSearch(problem, {}, spec, 4, {.steps = 3}, nullptr, throws);
     CHECK(failed.status == SearchStatus::kFailed);
     CHECK(failed.error == "no space left");
+  }
+}
+
+struct RankProblem {
+  std::shared_ptr<const Problem> problem;
+  SimulatorOptions how = {.semantics = Semantics::kStream};
+};
+
+// Returns the RunError of each of two ranks that search together; "" for none.
+std::vector<std::string> ErrorsOfRanks(const RankProblem& first, const RankProblem& second) {
+  const AgentSpec spec{
+      .label = "random", .entry = &AllAgents().Find("random", "test"), .settings = {}};
+  std::vector<std::string> errors(2);
+  RunThreadRanks(2, [&](Communicator& ranks) {
+    Lockstep lockstep(ranks);
+    const RankProblem& mine = ranks.rank() == 0 ? first : second;
+    try {
+      RunSearch(mine.problem, mine.how, spec, 1, {.evaluations = 4}, nullptr, {}, -1, &lockstep);
+    } catch (const RunError& error) {
+      errors[ranks.rank()] = error.what();
+    }
+  });
+  return errors;
+}
+
+TEST_CASE("ranks that do not search the same problem end before the search") {
+  const auto two_ops = [](Nanos cost, std::int64_t bytes, Nanos latency) {
+    ProblemBuilder builder = Gpus(2, latency);
+    const int a = builder.Op("a", {cost, 5}, {}, bytes);
+    builder.Op("b", {5}, {a});
+    return builder;
+  };
+  const ProblemBuilder builder = two_ops(5, 8, 1);
+  const auto problem = builder.Build();
+  CHECK(ErrorsOfRanks({problem}, {builder.Build()}) == std::vector<std::string>(2));
+
+  const std::vector<std::pair<std::string, RankProblem>> others = {
+      {"costs", {two_ops(6, 8, 1).Build()}},
+      {"graph", {two_ops(5, 9, 1).Build()}},
+      {"cluster", {two_ops(5, 8, 2).Build()}},
+      {"groups", {builder.Build(Grouping(std::vector<int>{0, 0}))}},
+      {"objective", {WithObjective(*problem, Objective::kPeriod)}},
+      {"semantics", {problem, {.semantics = Semantics::kQueue}}},
+      {"order", {problem, {.semantics = Semantics::kStream, .order_may_change = true}}}};
+  for (const auto& [part, other] : others) {
+    CAPTURE(part);
+    const std::vector<std::string> errors = ErrorsOfRanks({problem}, other);
+    CAPTURE(errors[0]);
+    CHECK(errors[0] == errors[1]);
+    CHECK(errors[0].starts_with("ranks diverged at meeting 1: rank 0 begins (0, checksum "));
+    CHECK(Contains(errors[0], "), rank 1 begins (0, checksum "));
+    CHECK(errors[0].ends_with("); they must run the same program on the same files"));
   }
 }
 
