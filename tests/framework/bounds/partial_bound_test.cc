@@ -1,5 +1,6 @@
 #include "framework/bounds/partial_bound.h"
 
+#include <string>
 #include <vector>
 
 #include "tests/simulator/simulate.h"
@@ -49,6 +50,30 @@ TEST_CASE("heads and tails: an op waits for all work that leads to it") {
   // On gpu:0 10 + 3 * 5, on gpu:1 1 + 3 * 5, back on gpu:0 1, and twice the way; the longest path
   // is 10 + 5 + 1 + 1 + 5 + 1 + 1.
   CHECK(bound(std::vector<std::uint64_t>{1, 1, 1, 1, 2, 2, 2, 2, 1}) == 25 + 1 + 16 + 1 + 1);
+}
+
+TEST_CASE("of many ops the heaviest 256 count in heads and tails, wherever they stand") {
+  // Two stages of 300 ops of 1 ns and then 3 ops of 100 ns; c joins the first, e the second.
+  ProblemBuilder b = Gpus(2);  // 1 ns between
+  DeviceMasks masks;
+  const auto stage = [&](std::vector<int> inputs, std::uint64_t mask) {
+    std::vector<int> ops;
+    for (int i = 0; i < 303; ++i) {
+      const std::string name = "op" + std::to_string(masks.size());
+      ops.push_back(b.Op(name, {i < 300 ? 1 : 100}, inputs));
+      masks.push_back(mask);
+    }
+    return ops;
+  };
+  const int c = b.Op("c", {1}, stage({}, 1));
+  masks.push_back(2);
+  b.Op("e", {1}, stage({c}, 2));
+  masks.push_back(1);
+  const auto problem = b.Build();
+  PartialBound bound(*problem);
+  // The 6 long ops and the first 250 short ones count. So c begins at 250 + 3 * 100; then gpu:1
+  // has 1 + 600 ns of work, and e is 1 ns away.
+  CHECK(bound(masks) == 550 + 1 + 600 + 1 + 1);
 }
 
 TEST_CASE("channels: what crosses, each tensor once to a device") {
