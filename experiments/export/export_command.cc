@@ -27,19 +27,13 @@ struct ExportOptions {
   std::vector<std::string> device_names;
 };
 
-// The placement to export, and the settings of its simulation according to its file.
-struct Found {
-  EarlierRun run;
-  Candidate best;
-  std::optional<SimulatedAs> simulated;
-};
-
 struct Exported {
   std::string text, notes;
   std::vector<DeviceIndex> device_of_op;  // where the ops run after the export is loaded
 };
 
-Found ReadPlacementFile(const ExportOptions& options) {
+// Requires the options that a placement file needs.
+void RequireFiles(const ExportOptions& options) {
   for (const auto& [value, name] : {std::pair(&options.files.graph, "--graph"),
                                     std::pair(&options.files.cluster, "--cluster")}) {
     if (!value->empty()) continue;
@@ -49,27 +43,6 @@ Found ReadPlacementFile(const ExportOptions& options) {
                     options.input,
                     name));
   }
-  if (!options.agent.empty()) {
-    throw InputError(
-        fmt::format("{}: --agent {} does not apply to a placement file, which holds "
-                    "one placement",
-                    options.input,
-                    options.agent));
-  }
-  PlacedRun placed = ReadPlacedRun(options.input, options.files);
-  Found found{.run = std::move(placed.run), .best = {}, .simulated = std::move(placed.simulated)};
-  found.best = found.run.found[0];
-  RequireLabelsTogether(
-      found.best.placement.device, *found.run.graph, *found.run.cluster, options.input);
-  return found;
-}
-
-Found ReadResults(const ExportOptions& options) {
-  Found found{.run = ReadRun(options.input, options.files), .best = {}, .simulated = {}};
-  found.best = FindCandidate(found.run, options.agent, options.input + ": --agent");
-  found.simulated = DescribeSimulation(found.run);
-  found.simulated->step_time = found.best.searched;
-  return found;
 }
 
 // Refuses a graph of another framework, since TensorFlow does not know its op names.
@@ -105,9 +78,9 @@ void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
   }
 }
 
-Exported Export(const ExportOptions& options, const Found& found, const Problem& problem) {
+Exported Export(const ExportOptions& options, const PlacedRun& found, const Problem& problem) {
   const Cluster& cluster = problem.cluster();
-  const std::vector<DeviceIndex>& placed = found.best.placement.device;
+  const std::vector<DeviceIndex>& placed = found.placement.device;
   if (options.target == "json") {
     return {
         FormatPlacement(placed, problem.graph(), cluster, found.run.issue_order, found.simulated),
@@ -175,22 +148,22 @@ int ExportPlacement(const ExportOptions& options) {
         "the cluster");
   }
   const bool is_placement = IsPlacementFile(options.input);
-  Found found = is_placement ? ReadPlacementFile(options) : ReadResults(options);
-  if (!found.best.issue_order.empty()) found.run.issue_order = found.best.issue_order;
+  if (is_placement) RequireFiles(options);
+  PlacedRun found = ReadPlacedRun(options.input, options.agent, options.files);
   if (!options.semantics.empty()) {
     found.run.semantics = ParseSemantics(options.semantics, "--semantics");
   }
   const auto problem = MakeExactProblem(found.run, options.input);
   const auto simulator = MakeSimulator(problem, HowSimulated(found.run, *problem));
   // The simulation refuses a placement on devices where ops may not run, before it is exported.
-  simulator->Evaluate(found.best.placement);
+  simulator->Evaluate(found.placement);
   const Exported exported = Export(options, found, *problem);
   const std::string report =
       fmt::format("placement        {} of graph \"{}\" on cluster \"{}\"\n",
-                  is_placement ? options.input : found.best.label + " of " + options.input,
+                  is_placement ? options.input : found.label + " of " + options.input,
                   found.run.graph->name(),
                   found.run.cluster->name()) +
-      exported.notes + FormatTimes(*simulator, found.best.placement.device, exported.device_of_op);
+      exported.notes + FormatTimes(*simulator, found.placement.device, exported.device_of_op);
   if (options.output.empty()) {
     Print(exported.text);
   } else {

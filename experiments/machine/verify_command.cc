@@ -40,7 +40,8 @@ int VerifyRun(const VerifyOptions& options) {
   ResultsReader{options.results};  // refuses sweeps and other files
   const RunStore store({options.results});
   const ProblemRuns runs = store.Problems().at(0);  // a file has one problem
-  EarlierRun run = store.Read(runs, options.files);
+  const EarlierRun run = store.Read(runs, options.files);
+  std::vector<Candidate> found = store.ReadFound(runs, run);
   const auto problem = MakeExactProblem(
       run, options.results, Objective::kStepTime, SemanticsAsExecuted(*run.cluster));
   const Machine machine = OpenDevices(
@@ -57,13 +58,13 @@ int VerifyRun(const VerifyOptions& options) {
         run.costs->properties, machine.backend->Properties(), run.costs_path.string());
     for (const std::string& warning : machine_warnings) PrintWarning(warning);
   }
-  run.found.resize(std::min<size_t>(run.found.size(), options.top));
+  found.resize(std::min<size_t>(found.size(), options.top));
 
   StopRequest::CatchSignals();
   how.issue_order = run.issue_order;
   how.stop = StopRequest::requested;
   Verification verification =
-      VerifyWithProgress(problem, machine.backend, run.found, how, !options.quiet);
+      VerifyWithProgress(problem, machine.backend, found, how, !options.quiet);
   verification.interval =
       FindInterval(run.costs.get(), run.graph->name(), SemanticsAsExecuted(problem->cluster()));
   verification.warnings = machine_warnings;

@@ -18,7 +18,7 @@ std::optional<DrawnPlacement> DrawPlacement(const ProblemRuns& problem,
   if (run == nullptr) return std::nullopt;
   const std::string where = run->file.string();
   const ResultsReader reader(run->file);
-  const EarlierRun earlier = ReadRun(run->file, files);
+  const EarlierRun earlier = ReadRun(reader, files);
 
   DrawnPlacement drawn;
   std::vector<int> issue_order = earlier.issue_order;

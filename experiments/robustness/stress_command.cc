@@ -120,11 +120,12 @@ StressResult StressProblem(const RunStore& store,
                            const ProblemRuns& problem,
                            const StressCommandOptions& options,
                            bool is_sweep) {
-  EarlierRun run = store.Read(problem, options.files);
+  const EarlierRun run = store.Read(problem, options.files);
+  std::vector<Candidate> found = store.ReadFound(problem, run);
   const auto exact = MakeExactProblem(run, run.name, run.objective);
   RequireSameFiles(run.name, *exact);
   if (!is_sweep) {
-    run.found = BestOfAgents(problem, run.found, options.top > 0 ? options.top : kDefaultTop);
+    found = BestOfAgents(problem, found, options.top > 0 ? options.top : kDefaultTop);
   }
   StressOptions how = options.stress;
   how.stop = StopRequest::requested;
@@ -135,7 +136,7 @@ StressResult StressProblem(const RunStore& store,
     if (!progress) progress.emplace("simulating " + problem.title, total, !options.quiet);
     progress->Update(done, "perturbed problems");
   };
-  StressResult result = Stress(exact, HowSimulated(run, *exact), run.found, how);
+  StressResult result = Stress(exact, HowSimulated(run, *exact), found, how);
   const Provenance provenance = CollectProvenance();
   store.Extend(problem, [&](ResultsFile& file) { WriteStress(file, result, provenance); });
   return result;

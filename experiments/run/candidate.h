@@ -11,7 +11,7 @@
 
 namespace emplace {
 
-/// A placement to be drawn, exported or executed.
+/// A placement to be simulated or executed again.
 struct Candidate {
   std::string label;    ///< labels of the searches that found it: "hill_climb.seed2", "etf, m_etf"
   Placement placement;  ///< [num_groups] of the problem that it is used with

@@ -1,6 +1,7 @@
 #include "experiments/run/run_reader.h"
 
 #include <algorithm>
+#include <regex>
 #include <tuple>
 #include <utility>
 
@@ -81,7 +82,9 @@ void RequireSameDevices(const ResultsReader& reader,
                   fmt::join(cluster.DeviceNames(), ", ")));
 }
 
-std::vector<Candidate> ReadFound(const ResultsReader& reader, const EarlierRun& run) {
+}  // namespace
+
+std::vector<Candidate> ReadCandidates(const ResultsReader& reader, const EarlierRun& run) {
   std::vector<std::tuple<bool, Nanos, Candidate>> found;  // those that fit first, then by time
   for (const std::string& label : reader.Children("/agents")) {
     const std::string best = "/agents/" + label + "/best", where = reader.name() + ": " + best;
@@ -105,15 +108,24 @@ std::vector<Candidate> ReadFound(const ResultsReader& reader, const EarlierRun& 
   return candidates;
 }
 
-}  // namespace
-
-std::vector<Candidate> ReadCandidates(const fs::path& results, const EarlierRun& run) {
-  return ReadFound(ResultsReader(results), run);
+const Candidate& FindCandidate(const std::vector<Candidate>& found,
+                               const std::string& label,
+                               const std::string& where) {
+  if (label.empty()) return found.front();
+  std::vector<std::string> choices;
+  for (const Candidate& candidate : found) {
+    const std::vector<std::string> labels = SplitLabels(candidate.label);
+    choices.insert(choices.end(), labels.begin(), labels.end());
+    const bool wanted = std::any_of(labels.begin(), labels.end(), [&](const std::string& one) {
+      return one == label || one.starts_with(label + ".seed");
+    });
+    if (wanted) return candidate;
+  }
+  ThrowUnknown(where, "agent", label, choices);
 }
 
-EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
-  const ResultsReader reader(results);
-  EarlierRun run{.name = results.string()};
+EarlierRun ReadRun(const ResultsReader& reader, const RunFiles& files) {
+  EarlierRun run{.name = reader.name()};
   const std::string& name = run.name;
   run.passes =
       ParsePasses(ConfigNode::FromString(reader.Text("/config", "yaml"), name).At("coarsen"));
@@ -134,42 +146,26 @@ EarlierRun ReadRun(const fs::path& results, const RunFiles& files) {
   }
   run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
-  run.found = ReadFound(reader, run);
   return run;
 }
 
-const Candidate& FindCandidate(const EarlierRun& run,
-                               const std::string& label,
-                               const std::string& where) {
-  if (label.empty()) return run.found.front();
-  std::vector<std::string> choices;
-  for (const Candidate& candidate : run.found) {
-    const std::vector<std::string> labels = SplitLabels(candidate.label);
-    choices.insert(choices.end(), labels.begin(), labels.end());
-    const bool wanted = std::any_of(labels.begin(), labels.end(), [&](const std::string& one) {
-      return one == label || one.starts_with(label + ".seed");
-    });
-    if (wanted) return candidate;
-  }
-  ThrowUnknown(where, "agent", label, choices);
-}
-
-PlacedRun ReadPlacedRun(const std::string& placement, const RunFiles& files) {
-  PlacedRun placed;
-  EarlierRun& run = placed.run;
+PlacedRun ReadPlacementFile(const std::string& path, const RunFiles& files) {
+  EarlierRun run;
   run.graph = LoadGraph(ResolveMenu(GraphMenu(), files.graph, "--graph"));
   run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), files.cluster, "--cluster"));
-  PlacementFile file = ReadPlacement(placement, *run.graph, *run.cluster, PrintWarning);
-  placed.simulated = file.simulated;
+  PlacementFile file = ReadPlacement(path, *run.graph, *run.cluster, PrintWarning);
   const SimulatedAs simulated = file.simulated.value_or(SimulatedAs());
-  const std::string where = placement + ": simulated.";
+  const std::string where = path + ": simulated.";
   run.semantics = ParseSemantics(simulated.semantics, where + "semantics");
   run.priority = ParsePriority(simulated.priority, where + "priority", run.semantics);
   run.objective = ParseObjective(simulated.objective, where + "objective");
   run.count_gaps = simulated.count_gaps;
   run.simulate_groups = !simulated.contracted.empty();
   if (run.simulate_groups) {
-    run.passes = ParsePasses(ConfigNode::FromString(simulated.contracted, where + "contracted"));
+    // Files of earlier versions call merge_cheapest `cheapest`.
+    const std::string passes =
+        std::regex_replace(simulated.contracted, std::regex(R"(\bcheapest\b)"), "merge_cheapest");
+    run.passes = ParsePasses(ConfigNode::FromString(passes, where + "contracted"));
   }
   if (!files.costs.empty()) {
     if (files.costs != "none") run.costs_path = ResolveMenu(CostsMenu(), files.costs, "--costs");
@@ -180,18 +176,33 @@ PlacedRun ReadPlacedRun(const std::string& placement, const RunFiles& files) {
       throw InputError(
           fmt::format("{}: was simulated with the costs {}, which are not there any more; name "
                       "them with --costs, or none for the graph's own and the roofline model",
-                      placement,
+                      path,
                       run.costs_path.string()));
     }
   }
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
-  run.found = {{.label = placement,
-                .placement = Placement{std::move(file.device_of_op)},
-                .searched = simulated.step_time,
-                .issue_order = std::move(file.issue_order)}};
-  run.issue_order = run.found[0].issue_order;
-  if (!placed.simulated && !run.issue_order.empty()) run.priority = Priority::kGiven;
-  return placed;
+  RequireLabelsTogether(file.device_of_op, *run.graph, *run.cluster, path);
+  run.issue_order = std::move(file.issue_order);
+  if (!file.simulated && !run.issue_order.empty()) run.priority = Priority::kGiven;
+  return {std::move(run), path, {std::move(file.device_of_op)}, std::move(file.simulated)};
+}
+
+PlacedRun ReadPlacedRun(const std::string& path, const std::string& agent, const RunFiles& files) {
+  if (IsPlacementFile(path)) {
+    if (agent.empty()) return ReadPlacementFile(path, files);
+    throw InputError(
+        fmt::format("{}: --agent {} does not apply to a placement file, which holds one placement",
+                    path,
+                    agent));
+  }
+  const ResultsReader reader(path);
+  EarlierRun run = ReadRun(reader, files);
+  const std::vector<Candidate> found = ReadCandidates(reader, run);
+  const Candidate& best = FindCandidate(found, agent, path + ": --agent");
+  if (!best.issue_order.empty()) run.issue_order = best.issue_order;
+  SimulatedAs simulated = DescribeSimulation(run);
+  simulated.step_time = best.searched;
+  return {std::move(run), best.label, best.placement, std::move(simulated)};
 }
 
 SimulatedAs DescribeSimulation(const EarlierRun& run) {

@@ -26,7 +26,7 @@ struct RunFiles {
   std::string graph, cluster, costs;
 };
 
-/// A run as recorded in its results file.
+/// The problem of a run and its simulation, as recorded in the results file.
 struct EarlierRun {
   std::string name;  ///< of the file, for messages
   std::shared_ptr<const Graph> graph;
@@ -40,41 +40,47 @@ struct EarlierRun {
   bool count_gaps = false;                  ///< SimulatorOptions::count_gaps
   Priority priority = Priority::kId;        ///< rule of the issue order
   std::vector<int> issue_order;             ///< [num_ops] op ids; empty: by id
-  /// The best placement of each agent and seed as a device per op, [num_ops], the best first. A
-  /// placement that several searches found occurs once with all their labels, "etf, m_etf".
-  std::vector<Candidate> found;
 };
 
 /// @throws InputError naming the results file and the conflict: a missing file, a graph of another
-///   name or with other ops, a cluster with other devices; or if the run found no placement
-EarlierRun ReadRun(const std::filesystem::path& results, const RunFiles& files = {});
+///   name or with other ops, a cluster with other devices
+EarlierRun ReadRun(const ResultsReader& reader, const RunFiles& files = {});
 
-/// Reads the placements of the searches in another results file, as EarlierRun::found.
-/// @param run  a run of the same problem (ResultRun::problem)
-/// @throws InputError as ReadRun()
-std::vector<Candidate> ReadCandidates(const std::filesystem::path& results, const EarlierRun& run);
+/// Reads the best placement of each agent and seed in a results file as a device per op, [num_ops],
+/// the best first. A placement that several searches found occurs once with all their labels,
+/// "etf, m_etf".
+/// @param run  the run, or another run of the same problem (ResultRun::problem)
+/// @throws InputError naming file and group of a placement that does not belong to the problem; or
+///   if the run found no placement
+std::vector<Candidate> ReadCandidates(const ResultsReader& reader, const EarlierRun& run);
 
 /// Returns the candidate of the search with this label. A label without the seed selects the best
 /// seed of an agent; an empty label selects the best candidate of all.
 /// @param where  file and option, for messages
 /// @throws InputError with the choices
-const Candidate& FindCandidate(const EarlierRun& run,
+const Candidate& FindCandidate(const std::vector<Candidate>& found,
                                const std::string& label,
                                const std::string& where);
 
-/// A placement file and the simulation that it records.
+/// A placement of a run, and its simulation as recorded in its file.
 struct PlacedRun {
-  /// Settings that are missing in the file have the defaults of a run config. `found` contains the
-  /// one placement, with the path as its label.
-  EarlierRun run;
-  std::optional<SimulatedAs> simulated;
+  EarlierRun run;       ///< with the placement's issue order, if it has its own
+  std::string label;    ///< labels of the searches that found it; or the placement file
+  Placement placement;  ///< [num_ops]
+  std::optional<SimulatedAs> simulated;  ///< none: the placement file does not record it
 };
 
-/// Reads a placement file as a run that found one placement.
-/// @param files  graph and cluster are required; costs: empty for those named in the file
-/// @throws InputError as ReadPlacement(), for unknown settings in `simulated`, and for missing
-///   costs
-PlacedRun ReadPlacedRun(const std::string& placement, const RunFiles& files);
+/// Reads a placement file. Settings that it does not record have the defaults of a run config.
+/// @param files  graph and cluster are required; costs: empty for those that the file names
+/// @throws InputError as ReadPlacement() and RequireLabelsTogether(), for unknown settings in
+///   `simulated`, and for missing costs
+PlacedRun ReadPlacementFile(const std::string& path, const RunFiles& files);
+
+/// Reads a placement and its run from a results file or a placement file (IsPlacementFile()).
+/// @param agent  label of a search in the results file, as for FindCandidate(); empty for a
+///   placement file
+/// @throws InputError as ReadRun(), ReadCandidates() and FindCandidate(), or as ReadPlacementFile()
+PlacedRun ReadPlacedRun(const std::string& path, const std::string& agent, const RunFiles& files);
 
 /// Returns the simulation of a run in the form that placement files record, without a step time.
 SimulatedAs DescribeSimulation(const EarlierRun& run);

@@ -44,11 +44,9 @@ struct SimulateOptions {
 struct Question {
   std::string where;        // file of the placement, or name of the agent
   std::string where_costs;  // names graph and costs in messages
-  EarlierRun run;
-  Candidate candidate;
-  std::optional<AgentSpec> agent;   // makes the placement, which `candidate` then lacks
-  std::optional<SimulatedAs> was;   // the simulation recorded in its file
-  std::optional<LowerBound> bound;  // proven for that simulation
+  PlacedRun placed;
+  std::optional<AgentSpec> agent;   // makes the placement, which `placed` then lacks
+  std::optional<LowerBound> bound;  // proven for the simulation that the file records
 };
 
 void RequireAllowed(const Graph& graph,
@@ -105,7 +103,7 @@ nlohmann::ordered_json OutcomeToJson(const Cluster& cluster,
 }
 
 nlohmann::ordered_json SimulatedToJson(const Question& question, const SimulatedAs& is) {
-  const std::string& label = question.candidate.label;
+  const std::string& label = question.placed.label;
   return {{"placement", label == question.where ? label : label + " of " + question.where},
           {"semantics", is.semantics},
           {"priority", is.priority},
@@ -170,14 +168,13 @@ AgentSpec FindConstructive(const std::string& name) {
 
 // Reads the problem for an agent as `emplace run` does from a config without further keys.
 Question ReadAgentQuestion(const SimulateOptions& options) {
-  Question question{.where = options.placement,
-                    .where_costs = options.files.graph,
-                    .run = {},
-                    .candidate = {.label = options.placement},
-                    .agent = FindConstructive(options.placement),
-                    .was = {},
-                    .bound = {}};
-  EarlierRun& run = question.run;
+  Question question{
+      .where = options.placement,
+      .where_costs = options.files.graph,
+      .placed = {.run = {}, .label = options.placement, .placement = {}, .simulated = {}},
+      .agent = FindConstructive(options.placement),
+      .bound = {}};
+  EarlierRun& run = question.placed.run;
   run.graph = LoadGraph(ResolveMenu(GraphMenu(), options.files.graph, "--graph"));
   run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.files.cluster, "--cluster"));
   if (const std::string& costs = options.files.costs; !costs.empty() && costs != "none") {
@@ -210,43 +207,28 @@ Question ReadPlacementQuestion(const SimulateOptions& options, const Command& co
         options.agent));
   }
   if (!NamesFile(options.placement)) return ReadAgentQuestion(options);
-  PlacedRun placed = ReadPlacedRun(options.placement, options.files);
   Question question{.where = options.placement,
                     .where_costs = options.files.graph,
-                    .run = std::move(placed.run),
-                    .candidate = {},
+                    .placed = ReadPlacementFile(options.placement, options.files),
                     .agent = {},
-                    .was = std::move(placed.simulated),
                     .bound = {}};
-  if (question.run.costs) {
+  const EarlierRun& run = question.placed.run;
+  if (run.costs) {
     const std::string& named = options.files.costs;
-    question.where_costs +=
-        " with costs " + (named.empty() ? question.run.costs_path.string() : named);
+    question.where_costs += " with costs " + (named.empty() ? run.costs_path.string() : named);
   }
-  question.candidate = question.run.found[0];
-  RequireLabelsTogether(question.candidate.placement.device,
-                        *question.run.graph,
-                        *question.run.cluster,
-                        options.placement);
   return question;
 }
 
 Question ReadResultsQuestion(const SimulateOptions& options) {
   Question question{.where = options.results,
                     .where_costs = options.results,
-                    .run = ReadRun(options.results, options.files),
-                    .candidate = {},
+                    .placed = ReadPlacedRun(options.results, options.agent, options.files),
                     .agent = {},
-                    .was = {},
                     .bound = {}};
-  EarlierRun& run = question.run;
-  question.candidate = FindCandidate(run, options.agent, options.results + ": --agent");
-  if (question.candidate.issue_order.empty()) question.candidate.issue_order = run.issue_order;
   const ResultsReader reader(options.results);
-  question.was = DescribeSimulation(run);
   const std::string costs = reader.Text("/config", "costs_path");
-  question.was->costs = costs.empty() ? "none" : costs;
-  question.was->step_time = question.candidate.searched;
+  question.placed.simulated->costs = costs.empty() ? "none" : costs;
   question.bound = ReadBound(reader);
   return question;
 }
@@ -277,8 +259,8 @@ std::pair<std::string, std::string> Differences(const SimulatedAs& was,
 // Warns if the simulation or its result differs from the one recorded in the file.
 // @return whether both are equal
 bool CompareWithFile(const Question& question, const SimulatedAs& is) {
-  if (!question.was) return false;
-  const SimulatedAs& was = *question.was;
+  if (!question.placed.simulated) return false;
+  const SimulatedAs& was = *question.placed.simulated;
   const bool same_time = was.step_time == is.step_time;
   // A moved cost file counts as equal if it gives the same time.
   const auto [before, now] = Differences(was, is, !same_time);
@@ -340,7 +322,7 @@ int Simulate(SimulateOptions options, const Command& command) {
   if (!options.objective.empty()) objective = ParseObjective(options.objective, "--objective");
   Question question = options.results.empty() ? ReadPlacementQuestion(options, command)
                                               : ReadResultsQuestion(options);
-  EarlierRun& run = question.run;
+  EarlierRun& run = question.placed.run;
   const Semantics semantics_of_run = run.semantics;
   run.semantics = semantics.value_or(run.semantics);
   run.objective = objective.value_or(run.objective);
@@ -350,7 +332,7 @@ int Simulate(SimulateOptions options, const Command& command) {
     throw InputError(
         "--trace: a period of pipelined steps has no timeline; expected objective step_time");
   }
-  const std::vector<int>& order = question.candidate.issue_order;
+  const std::vector<int>& order = run.issue_order;
   const Priority priority = ChoosePriority(options, run, !order.empty(), question.where);
 
   SimulatorOptions how;
@@ -358,10 +340,10 @@ int Simulate(SimulateOptions options, const Command& command) {
   how.count_gaps = run.count_gaps;
   if (question.agent) {
     const LoadedProblem problem = MakeRunProblem(run, question.where_costs);
-    question.candidate.placement =
+    question.placed.placement =
         Construct(*question.agent, problem, WithPriority(how, priority, *problem.searched));
   }
-  Placement placement = question.candidate.placement;
+  Placement placement = question.placed.placement;
   const auto exact = MakeExactProblem(run, question.where_costs, run.objective);
   RequireAllowed(*run.graph, *run.cluster, exact->costs(), placement.device, question.where);
   CheckFilesOfRun(

@@ -53,6 +53,15 @@ void RequireNoWorkers(const SweepFolder& folder) {
                    ": workers of a sweep that was killed still write in it; wait for their end");
 }
 
+// Returns the files with a placement. @throws InputError if there is none
+std::vector<fs::path> FilesWithPlacement(const ProblemRuns& problem) {
+  ProblemRuns found = problem;
+  std::erase_if(found.runs, [](const ResultRun* run) { return !run->best; });
+  if (!found.runs.empty()) return found.Files();
+  throw InputError(
+      fmt::format("{}: no agent of this run found a placement", problem.Files().front().string()));
+}
+
 }  // namespace
 
 RunStore::RunStore(const std::vector<fs::path>& paths) {
@@ -76,22 +85,18 @@ RunStore::RunStore(const std::vector<fs::path>& paths) {
 }
 
 EarlierRun RunStore::Read(const ProblemRuns& problem, const RunFiles& files) const {
-  ProblemRuns found = problem;
-  std::erase_if(found.runs, [](const ResultRun* run) { return !run->best; });
-  std::optional<EarlierRun> first;
-  for (const fs::path& path : found.Files()) {
-    if (!first) {
-      first = ReadRun(path, files);
-      continue;
+  return ReadRun(ResultsReader(FilesWithPlacement(problem).front()), files);
+}
+
+std::vector<Candidate> RunStore::ReadFound(const ProblemRuns& problem,
+                                           const EarlierRun& run) const {
+  std::vector<Candidate> found;
+  for (const fs::path& path : FilesWithPlacement(problem)) {
+    for (Candidate& next : ReadCandidates(ResultsReader(path), run)) {
+      AddCandidate(std::move(next), found);
     }
-    for (Candidate& next : ReadCandidates(path, *first))
-      AddCandidate(std::move(next), first->found);
   }
-  if (!first) {
-    throw InputError(fmt::format("{}: no agent of this run found a placement",
-                                 problem.Files().front().string()));
-  }
-  return *std::move(first);
+  return found;
 }
 
 void RunStore::Extend(const ProblemRuns& problem,

@@ -30,10 +30,13 @@ class RunStore {
   /// Returns the runs by their problem (RunsByProblem()). They point into this object.
   std::vector<ProblemRuns> Problems() const { return RunsByProblem(results_); }
 
-  /// Reads the run of the first file with a placement. EarlierRun::found has the placements of all
-  /// files: those of the first file, then those of the others; equal ones are merged.
+  /// Reads the run of the first file with a placement.
   /// @throws InputError as ReadRun() does, or if no run of the problem has a placement
   EarlierRun Read(const ProblemRuns& problem, const RunFiles& files = {}) const;
+
+  /// Reads the placements of all files, file by file as ReadCandidates() does; equal ones are
+  /// merged. @param run  Read() @throws InputError as both do
+  std::vector<Candidate> ReadFound(const ProblemRuns& problem, const EarlierRun& run) const;
 
   /// Opens each file of the problem, lets `write` extend it, and commits it.
   void Extend(const ProblemRuns& problem, const std::function<void(ResultsFile&)>& write) const;

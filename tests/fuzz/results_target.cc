@@ -70,7 +70,10 @@ void ReadResults(const std::string& input) {
     const ResultsReader reader(file.path());
     int left = kMostObjects;
     Reads([&] { ReadAll(reader, "/", left); });
-    Reads([&] { ReadRun(file.path(), {Files().graph.string(), Files().cluster.string(), {}}); });
+    Reads([&] {
+      ReadCandidates(reader,
+                     ReadRun(reader, {Files().graph.string(), Files().cluster.string(), {}}));
+    });
   } catch (const RunError& error) {  // a limit is an answer, too
     throw InputError(error.what());
   }
