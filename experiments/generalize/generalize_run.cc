@@ -119,7 +119,7 @@ std::optional<Test> RunTest(const Family& family,
                 spec,
                 seed,
                 plan.budget);
-  if (result.status == SearchStatus::kStopped) return std::nullopt;
+  if (ProgressOf(ToString(result.status)) == RunProgress::kStopped) return std::nullopt;
   if (result.status == SearchStatus::kFailed || result.records.empty()) {
     throw RunError(fmt::format("{} on graph \"{}\": {}",
                                result.label,

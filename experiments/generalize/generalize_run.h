@@ -75,7 +75,7 @@ ConfigNode SettingsWithPolicy(const TestPlan& plan, const std::filesystem::path&
 /// Places a graph by a method.
 /// @param graph        index into Family::test
 /// @param policy_path  file with the trained policy; empty: the method uses none
-/// @return none if the user stopped it (StopRequest)
+/// @return none if the user stopped it, or the run before it began (StopRequest)
 /// @throws RunError naming graph and method if the method fails
 std::optional<Test> RunTest(const Family& family,
                             const TestPlan& plan,

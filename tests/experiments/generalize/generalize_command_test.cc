@@ -172,6 +172,10 @@ void CheckResumes(const std::string& moment, const std::string& setting, const s
   CHECK(
       Holds(stopped.err, "emplace: stopped: what was done is in cut.h5, --resume continues from"));
   CHECK(part.size() > 10);
+  // A test that the stop kept from its begin has not failed.
+  CHECK(std::ranges::none_of(part, [](const std::string& line) {
+    return line.find("evaluated nothing") != std::string::npos;
+  }));
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProcessResult result = files.Run(arguments);
