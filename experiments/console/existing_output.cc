@@ -74,6 +74,14 @@ void RequireUnused(const fs::path& output, const std::string& choices) {
   throw InputError(fmt::format("{}: holds {}; {}", output.string(), ContentOf(output), choices));
 }
 
+void CreateFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw RunError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
+  }
+}
+
 std::string NamePart(const std::vector<std::string>& settings) {
   std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& setting : settings) {

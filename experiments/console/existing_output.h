@@ -1,6 +1,7 @@
 #pragma once
 
-// Output files of long computations: their default names, and the refusal to overwrite one.
+// Output files of long computations: their default names and folders, and the refusal to overwrite
+// one.
 
 #include <filesystem>
 #include <string>
@@ -12,6 +13,9 @@ namespace emplace {
 /// @param choices  for the message: "--force overwrites it, -o names another file"
 /// @throws InputError naming the file, its content and the choices
 void RequireUnused(const std::filesystem::path& output, const std::string& choices);
+
+/// Creates a folder and those above it, unless they exist. @throws RunError naming it if it cannot
+void CreateFolder(const std::filesystem::path& folder);
 
 /// Returns the part of a results file's name that lists the changes by --set:
 /// ".graph=nmt.agents=heft,random". A path is shortened to the file's name without extensions; for

@@ -57,14 +57,6 @@ struct Experiment {
   }
 };
 
-void CreateFolder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw RunError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
-  }
-}
-
 // Returns a path next to the results; `emplace run` can use the file, too.
 fs::path PolicyPath(const Experiment& experiment, const FamilyPlan& family, const Training& of) {
   return fs::path(experiment.output).replace_extension(".policies") /

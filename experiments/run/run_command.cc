@@ -14,7 +14,6 @@
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
 #include "experiments/run/run_execution.h"
-#include "framework/base/error.h"
 
 namespace emplace {
 namespace fs = std::filesystem;
@@ -32,13 +31,6 @@ constexpr const char* kResultsFolder = "results";
 const std::vector<std::string> kZeroShot = {
     "agents=[{name: graph_policy, label: zero_shot, batches: 4}]",
     "seeds=[0]"};
-
-void CreateFolderOfRun(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error) return;
-  throw RunError(fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
-}
 
 fs::path OutputPath(const RunPlan& plan, const RunOptions& options) {
   if (!options.output.empty()) return options.output;
@@ -105,12 +97,12 @@ int RunConfigured(const RunOptions& options, RunRanks* ranks) {
     ExecuteRun(run, {});
     return 0;
   }
-  if (!options.policies.empty()) CreateFolderOfRun(options.policies);
+  if (!options.policies.empty()) CreateFolder(options.policies);
   const double checkpoint = options.checkpoint >= 0 ? options.checkpoint
                             : ranks != nullptr      ? kRanksCheckpoint
                                                     : 0;
   const fs::path output = OutputPath(run.plan, options);
-  if (output.parent_path() == kResultsFolder) CreateFolderOfRun(kResultsFolder);
+  if (output.parent_path() == kResultsFolder) CreateFolder(kResultsFolder);
   const auto begins = [&] {
     StopRequest::CatchSignals();
     const std::string header = FitLabelled(HeaderText(run), view);

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/console/existing_output.h"
 #include "experiments/console/output.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/run/run_resume.h"
@@ -124,9 +125,7 @@ std::string SweepFolder::RunName(int index) const {
 
 FolderLock::FolderLock(const SweepFolder& folder) {
   const std::string name = folder.path().string();
-  std::error_code error;
-  fs::create_directories(folder.path(), error);
-  if (error) throw RunError(fmt::format("{}: cannot be created: {}", name, error.message()));
+  CreateFolder(folder.path());
   RequireSweepOrEmpty(folder);
   const auto read_holder = [&] { return LockHolder::Parse(ReadFile(folder.lock())); };
   try {
@@ -231,9 +230,7 @@ bool OpenSweepFolder(const SweepFolder& folder, const std::string& frozen, bool 
     RequireSameSweep(folder, frozen);
   }
   RemoveTemporaries(folder);
-  std::error_code error;
-  fs::create_directories(folder.path() / "runs", error);
-  if (error) throw RunError(fmt::format("{}/runs: cannot be made: {}", name, error.message()));
+  CreateFolder(folder.path() / "runs");
   if (begun) return true;
   WriteFileAtomically(folder.frozen(), frozen);
   return false;

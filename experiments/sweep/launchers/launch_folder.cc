@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "framework/base/error.h"
+#include "experiments/console/existing_output.h"
 #include "framework/base/file.h"
 
 namespace emplace {
@@ -50,11 +50,7 @@ std::vector<std::string> WorkerEnvironment() {
 }
 
 LaunchFolder::LaunchFolder(const SweepFolder& sweep) : path_(fs::absolute(sweep.launch())) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) {
-    throw RunError(fmt::format("{}: cannot be made: {}", path_.string(), error.message()));
-  }
+  CreateFolder(path_);
   for (const auto& entry : fs::directory_iterator(path_)) {
     last_ = std::max(last_, std::atoi(entry.path().filename().c_str()));
   }

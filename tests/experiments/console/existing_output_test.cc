@@ -82,4 +82,15 @@ TEST_CASE("a results file is named by what was set") {
   CHECK(longer != other);
 }
 
+TEST_CASE("a folder that cannot be created is named with the reason") {
+  const TempDir folder;
+  for (int i = 0; i < 2; ++i) {
+    CreateFolder(folder / "a/b");
+    CHECK(fs::is_directory(folder / "a/b"));
+  }
+  WriteText(folder / "file", "mine");
+  CHECK(MessageOf<RunError>([&] { CreateFolder(folder / "file/b"); }) ==
+        (folder / "file/b").string() + ": cannot be created: Not a directory");
+}
+
 }  // namespace
