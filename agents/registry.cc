@@ -59,21 +59,21 @@ struct Growth {
 
 constexpr Growth kNearLinear{"near-linear in ops and dependencies"};
 constexpr Growth kScotch{
-    "near-linear in groups and edges; above 300,000 groups without the last refinement"};
+    "near-linear in groups and edges; no last refinement above 300,000 groups"};
 constexpr Growth kExponential{
-    "exponential in groups until the best is proved; linear in ops per bound"};
+    "exponential in groups until the optimum is proved; linear in ops per bound"};
 constexpr Growth kMaxLoadDp{
-    "square of the groups, above 1,000 groups linear; or square of `max_ideals` at most"};
+    "quadratic in groups, linear above 1,000 groups; at most quadratic in `max_ideals`"};
 constexpr Growth kAnnealed{"near-linear in groups and dependencies, times `effort`"};
 constexpr Growth kExact{
-    "exponential in groups; a bound at any time, from thousands of groups on after minutes"};
+    "exponential in groups; gives a bound at any time, after minutes for thousands of groups"};
 constexpr Growth kPerEvaluation{"one simulation per evaluation, linear in ops"};
 constexpr Growth kLinearProgram{
-    "a linear programme with a row per op and dependency; see the setting most_ops"};
+    "solves a linear program with a row per op and dependency; see the setting most_ops"};
 constexpr Growth kNetworkPasses{
-    "a pass through a network over all pairs of groups and devices per batch",
+    "one pass per batch through a network over all pairs of groups and devices",
     30'000};
-constexpr Growth kSquare{"time and memory of a step grow with the square of the groups", 20'000};
+constexpr Growth kSquare{"time and memory of a step are quadratic in groups", 20'000};
 
 void CheckGroups(const Problem& problem, const Growth& growth, const ConfigNode& settings) {
   if (problem.num_groups() <= growth.most_groups) return;
@@ -92,8 +92,8 @@ void CheckObjective(const Problem& problem,
   if (!objective.has_value() || problem.objective() == *objective) return;
   const auto name = [](Objective o) { return o == Objective::kPeriod ? "period" : "step_time"; };
   settings.Fail(
-      fmt::format("the agent searches for the {0} only, the objective is {1}; set "
-                  "\"objective: {0}\" or take another agent",
+      fmt::format("the agent searches for the {0} only, but the objective is {1}; set \"objective: "
+                  "{0}\" or use another agent",
                   name(*objective),
                   name(problem.objective())));
 }
@@ -208,7 +208,7 @@ AgentRegistry MakeRegistry() {
   AgentRegistry registry;
   const auto add = [&](AgentEntry entry) { registry.Add(std::move(entry)); };
   add(Entry<BranchAndBoundAgent>("branch_and_bound",
-                                 "The best of all placements, proved; few groups only",
+                                 "Branch and bound: the proved optimum, for few groups",
                                  kNone,
                                  kExponential));
   add(Entry<ContiguousAgent>(
@@ -217,13 +217,13 @@ AgentRegistry MakeRegistry() {
       "cpop", "Critical path on a processor (Topcuoglu et al. 2002)", kNone, kNearLinear));
   add(Entry<EtfAgent>("etf", "Earliest task first (Hwang et al. 1989)", kNone, kNearLinear));
   add(Entry<ExpertAgent>(
-      "expert", "Rules from op names to devices, as an expert writes them", kNone, kNearLinear));
+      "expert", "An expert's rules from op names to devices", kNone, kNearLinear));
   add(Entry<GeneticAgent>("genetic",
                           "Population, crossover of connected blocks, local improvement",
                           kSeeded,
                           kPerEvaluation));
   add(Entry<GraphPolicyAgent>("graph_policy",
-                              "Edits of whole placements, drawn from a trained graph network",
+                              "Edits of whole placements proposed by a trained graph network",
                               kSeeded,
                               kNetworkPasses));
   add(Entry<Heft>(
@@ -233,7 +233,7 @@ AgentRegistry MakeRegistry() {
                                kSeeded,
                                kPerEvaluation));
   add(Entry<HillClimbAgent>("hill_climb",
-                            "Batches of small moves, the best kept; perturbed restarts",
+                            "Best of each batch of small moves; perturbed restarts",
                             kSeeded,
                             kPerEvaluation));
   add(Entry<MaxLoadDpAgent>(
@@ -244,7 +244,7 @@ AgentRegistry MakeRegistry() {
       {},
       Objective::kPeriod));
   add(Entry<LargeNeighborhoodAgent>("large_neighborhood",
-                                    "Adaptive large neighbourhoods of the schedule",
+                                    "Adaptive large neighborhood search on the schedule",
                                     kSeeded,
                                     kPerEvaluation));
   add(Entry<LearnedLocalSearchAgent>("learned_local_search",
@@ -269,29 +269,32 @@ AgentRegistry MakeRegistry() {
   add(Entry<ScotchAgent>(
       "min_cut", "Static mapping onto the GPUs by Scotch", kNone, kScotch, min_cut));
   add(Entry<MultilevelAgent>("multilevel",
-                             "Coarsened, placed, and improved on every level on the way back",
+                             "Coarsening, placement, and improvement on every level",
                              kSeeded,
                              kPerEvaluation));
-  add(Entry<OrderSearchAgent>(
-      "order_search", "Placement and issue order, improved in turn", kSeeded, kPerEvaluation));
+  add(Entry<OrderSearchAgent>("order_search",
+                              "Alternating improvement of placement and issue order",
+                              kSeeded,
+                              kPerEvaluation));
   add(Entry<PeftAgent>(
       "peft", "Predict earliest finish time (Arabnejad and Barbosa 2014)", kNone, kNearLinear));
   add(Entry<PeriodMipAgent>("period_mip",
-                            "Period: branch and bound over a mixed-integer programme",
+                            "Period: branch and bound over a mixed-integer program",
                             kSeeded,
                             kExact,
                             {},
                             Objective::kPeriod));
   add(Entry<PeriodMultilevelAgent>("period_multilevel",
-                                   "Period: multilevel annealing, the best recombined",
+                                   "Period: multilevel annealing and recombination of the best",
                                    kSeeded,
                                    kAnnealed,
                                    {},
                                    Objective::kPeriod));
-  add(Entry<PipelineStagesAgent>("pipeline_stages",
-                                 "Forward pass in equal contiguous stages, backward pass beside it",
-                                 kNone,
-                                 kNearLinear));
+  add(Entry<PipelineStagesAgent>(
+      "pipeline_stages",
+      "Equal contiguous stages of the forward pass, each with its backward ops",
+      kNone,
+      kNearLinear));
   add(Entry<PlacetoAgent>("placeto",
                           "Group-by-group improvement with a graph network (Addanki et al. 2019)",
                           kSeeded,
@@ -299,11 +302,11 @@ AgentRegistry MakeRegistry() {
   add(Entry<PortfolioAgent>(
       "portfolio", "Several searches that share the best placement", kSeeded, kPerEvaluation));
   add(Entry<PostAgent>("post",
-                       "Cross-entropy minimisation and PPO, joined (Gao et al. 2018)",
+                       "Cross-entropy minimization combined with PPO (Gao et al. 2018)",
                        kSeeded,
                        kPerEvaluation));
   add(Entry<RandomAgent>(
-      "random", "Every group on a random allowed device", kSeeded, kPerEvaluation));
+      "random", "Random allowed device for every group", kSeeded, kPerEvaluation));
   add(Entry<ScotchAgent>(
       "scotch", "Static mapping onto all devices, CPU included, by Scotch", kNone, kScotch));
   add(Entry<Seq2SeqAgent>("seq2seq",
@@ -321,10 +324,9 @@ AgentRegistry MakeRegistry() {
       "tabu", "Tabu search with a random candidate list", kSeeded, kPerEvaluation));
   registry.AddLoader(
       "python:", [](const std::string& name, const std::string& where) -> AgentEntry {
-        throw InputError(
-            where + ": \"" + name +
-            "\" is an agent written in Python, and those run under the command `emplace` of the "
-            "Python package: pip install ./scripts/emplace");
+        throw InputError(where + ": \"" + name +
+                         "\" is an agent written in Python, which needs the command `emplace` of "
+                         "the Python package: pip install ./scripts/emplace");
       });
   return registry;
 }

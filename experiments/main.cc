@@ -7,7 +7,7 @@ int main(int argc, char** argv) {
 #ifdef EMPLACE_ARCH_LEVEL
   if (!__builtin_cpu_supports(EMPLACE_ARCH_LEVEL)) {
     std::fputs("emplace: built for " EMPLACE_ARCH_LEVEL
-               ", which this processor is not; configure with -DEMPLACE_ARCH=x86-64\n",
+               ", which this processor does not support; configure with -DEMPLACE_ARCH=x86-64\n",
                stderr);
     return 1;
   }

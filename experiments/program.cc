@@ -70,10 +70,10 @@ int ParseAndRun(int argc, const char* const* argv) {
       "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs),\n"
       "`place` (a model to a map) and `tune` (settings of an agent).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
-      "$EMPLACE_CUDA_MODULE another file of the part that knows CUDA (libemplace_cuda.so),\n"
-      "$EMPLACE_MPI_MODULE of the part that knows MPI (libemplace_mpi.so).\n"
+      "$EMPLACE_CUDA_MODULE another file of the CUDA module (libemplace_cuda.so),\n"
+      "$EMPLACE_MPI_MODULE another file of the MPI module (libemplace_mpi.so).\n"
       "$EMPLACE_RESULTS_LIMIT=2 doubles the limits of reading a results file: 60 s and 4 GiB.\n"
-      "$COLUMNS is the width of tables and helps in the place of the terminal's;\n"
+      "$COLUMNS is the width of tables and help texts, instead of the terminal's;\n"
       "$NO_COLOR and TERM=dumb turn bold text off.");
 
   const Request request = line.Parse(argc, argv);

@@ -16,7 +16,8 @@ namespace emplace {
 namespace {
 
 constexpr const char* kForms =
-    "cpu:N, gpu:N, gpu:N/PARTS (equal partitions) or gpu:N/SMS+SMS+... (partitions of so many SMs)";
+    "cpu:N, gpu:N, gpu:N/PARTS (equal partitions) or gpu:N/SMS+SMS+... (partitions with these "
+    "numbers of SMs)";
 
 std::string Describe(const MachineParts& machine) {
   std::vector<std::string> gpus;
@@ -78,8 +79,8 @@ std::vector<int> PartitionSizes(const std::string& name,
   for (int size : numbers) {
     if (size < granule.minimum || size % granule.multiple != 0) {
       throw InputError(
-          fmt::format("device \"{}\": a partition of {} SMs; {} gives at least {} SMs in multiples "
-                      "of {}",
+          fmt::format("device \"{}\": cannot make a partition of {} SMs; {} allows at least {} SMs "
+                      "in multiples of {}",
                       name,
                       size,
                       gpu.name,
@@ -89,12 +90,13 @@ std::vector<int> PartitionSizes(const std::string& name,
     sum += size;
   }
   if (sum > all) {
-    throw InputError(fmt::format("device \"{}\": {} SMs in all; partitions of {} have {} of its {}",
-                                 name,
-                                 sum,
-                                 gpu.name,
-                                 all,
-                                 gpu.sm_count));
+    throw InputError(
+        fmt::format("device \"{}\": {} SMs in total; partitions of {} can use {} of its {}",
+                    name,
+                    sum,
+                    gpu.name,
+                    all,
+                    gpu.sm_count));
   }
   return numbers;
 }
@@ -130,12 +132,12 @@ std::vector<DeviceSpec> ParseDevices(std::span<const std::string> names,
       continue;
     }
     if (*number >= static_cast<int>(machine.gpus.size())) {
-      throw InputError(fmt::format("device \"{}\" is not there; {}", name, Describe(machine)));
+      throw InputError(fmt::format("device \"{}\" does not exist; {}", name, Describe(machine)));
     }
     const auto [taken, is_new] = gpus.emplace(*number, name);
     if (!is_new) {
       throw InputError(fmt::format(
-          "device \"{}\": GPU {} is named twice, by \"{}\" before", name, *number, taken->second));
+          "device \"{}\": GPU {} is named twice, already by \"{}\"", name, *number, taken->second));
     }
     if (slash == text.size()) {
       devices.emplace_back(GpuDeviceSpec{name, *number, 0});
@@ -152,7 +154,7 @@ std::vector<DeviceSpec> ParseDevices(std::span<const std::string> names,
   const int usable = !gpus.empty() && cores > 1 ? cores - 1 : cores;
   const int groups = static_cast<int>(cpus.size());
   if (groups > usable) {
-    throw InputError(fmt::format("{} CPU devices need as many cores{}; {}",
+    throw InputError(fmt::format("{} CPU devices need one core each{}; {}",
                                  groups,
                                  usable < cores ? " and one for the GPUs' commands" : "",
                                  Describe(machine)));

@@ -41,8 +41,8 @@ std::vector<std::string> DefaultDevices() {
     const std::vector<std::string> gpus = ReadDriverFiles().gpus;
     if (!gpus.empty()) {
       throw InputError(
-          fmt::format("this machine has a GPU ({}) that this program cannot use: {}; name the "
-                      "devices to do without it, as cpu:0",
+          fmt::format("this machine has a GPU ({}) that this program cannot use: {}; to leave it "
+                      "out, name the devices, such as cpu:0",
                       fmt::join(gpus, ", "),
                       ThisGpuModule().error));
     }

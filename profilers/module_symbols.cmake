@@ -1,5 +1,5 @@
-# Writes OUTPUT, options for the linker of a program that opens MODULE: define and export every name of ours that
-# the module leaves open. NM lists them.
+# Writes OUTPUT, linker options of a program that opens MODULE. They define and export every
+# undefined name of the project in the module, as listed by NM.
 execute_process(COMMAND ${NM} --dynamic --undefined-only ${MODULE}
   OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "_Z[^ \n]*7emplace[^ \n]*" names "${names}")

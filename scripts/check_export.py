@@ -39,12 +39,12 @@ class ExportError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="exit codes: 0 it holds; 1 it does not; 2 it cannot be checked")
-    parser.add_argument("export", metavar="EXPORT.json", help="what `emplace export -o` wrote")
+        epilog="exit codes: 0 the export is right; 1 it is not; 2 it cannot be checked")
+    parser.add_argument("export", metavar="EXPORT.json", help="file of `emplace export -o`")
     parser.add_argument("--graph", required=True, metavar="FILE", help="the graph that was placed")
-    parser.add_argument("--module", metavar="FILE.py", help="Python file of a model of your own")
+    parser.add_argument("--module", metavar="FILE.py", help="Python file of your own model")
     parser.add_argument("--function", metavar="NAME", default="build", help="its function (build)")
-    parser.add_argument("--graphdef", metavar="FILE", help="a TensorFlow graph of your own")
+    parser.add_argument("--graphdef", metavar="FILE", help="your own TensorFlow graph")
     parser.add_argument("--run", action="store_true",
                         help="TensorFlow: execute the step (for small models)")
     options = parser.parse_args(arguments)
@@ -71,8 +71,8 @@ def read_export(path: str) -> dict[str, str | int]:
         export = json.load(file)
     if not isinstance(export, dict) or "format" in export or not export or \
             not all(isinstance(device, (str, int)) for device in export.values()):
-        raise ValueError(f"{path}: no map of names to devices; expected what `emplace export "
-                         "--to tensorflow` or `--to huggingface` writes")
+        raise ValueError(f"{path}: not a map of names to devices; expected a file of `emplace export "
+                         "--to tensorflow` or `--to huggingface`")
     return export
 
 
@@ -113,7 +113,7 @@ def torch_model(source: Mapping[str, Any], options: argparse.Namespace) -> Any:
     for entry in MODELS.values():
         if entry.sentence == source.get("model"):
             return entry.build(**given)
-    raise OSError(f"the graph was made of {source.get('model')!r}, which is no model of "
+    raise OSError(f"the graph was made of {source.get('model')!r}, which is not a model of "
                   "`emplace import --from torch --list`; name its file with --module")
 
 
@@ -157,7 +157,7 @@ def dispatch(module: Any, device_map: Mapping[str, str | int]) -> tuple[dict[str
                 full = f"{path}.{name}" if path else name
                 key = next((key for key in device_map if covers(key, full)), None)
                 if key is None:
-                    continue  # neither in the state_dict nor in an entry: it stays where it was made
+                    continue  # neither in the state_dict nor in an entry, so it stays on the device where it was made
                 where[full] = device = stand_in[device_map[key]]
                 first = made.setdefault(tensor, (full, move(tensor, device)))
                 if where[first[0]] != device:
@@ -218,7 +218,7 @@ def check_tensorflow(device_of: Mapping[str, str | int], document: Mapping[str, 
     built = {op.name for op in step.graph.get_operations()}
     for wrong, what in (([name for name in names if name not in device_of], "have no device"),
                         ([name for name in device_of if name not in built],
-                         "are no ops of the model")):
+                         "are not ops of the model")):
         if wrong:
             raise ExportError(f"{some(wrong)} {what}")
     imported = import_with(step.graph.as_graph_def(), device_of)

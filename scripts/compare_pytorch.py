@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--program", required=True, help="emplace_bench")
     parser.add_argument("--policies", nargs="+", choices=POLICIES, default=list(POLICIES))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2, help="of each side in each round")
+    parser.add_argument("--seconds", type=float, default=2, help="seconds of each side in each round")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of PyTorch")
     parser.add_argument("--compile", action="store_true", help="also torch.compile: takes minutes")
     arguments = parser.parse_args()

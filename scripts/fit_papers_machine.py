@@ -36,9 +36,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [machine.name for machine in MACHINES]
-    parser.add_argument("machines", nargs="*", metavar="MACHINE", help=f"of {', '.join(names)} (default: all)")
+    parser.add_argument("machines", nargs="*", metavar="MACHINE", help=f"machine of {', '.join(names)} (default: all)")
     parser.add_argument("--fit", action="store_true",
-                        help="search for the figures anew (minutes), and write device_kinds/ and clusters/")
+                        help="search for the figures again (minutes), and write device_kinds/ and clusters/")
     parser.add_argument("--page", action="store_true", help="rewrite papers/machines.md instead of printing")
     parser.add_argument("--results", metavar="DIR", type=pathlib.Path, default=ROOT / "results",
                         help="folder of sweeps, for our steps of the papers' methods (results/)")
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name not in known:
             parser.error(f"unknown machine {name!r} (the machines are: {', '.join(known)})")
     if not os.access(arguments.program, os.X_OK):
-        parser.error(f"--program: no program {arguments.program!r}; build the target emplace")
+        parser.error(f"--program: {arguments.program!r} does not exist; build the target emplace")
     configs, page = arguments.configs, arguments.configs / "papers/machines.md"
     try:
         for machine in [known[name] for name in arguments.machines] or MACHINES:

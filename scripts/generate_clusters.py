@@ -18,7 +18,7 @@ Number N depends on --seed and N only, and is called after the folder. Kinds are
 
 examples
   scripts/generate_clusters.py               # 60 of them into configs/clusters/drawn
-  scripts/generate_clusters.py --check       # are the files there what would be written?
+  scripts/generate_clusters.py --check       # compares the files with those that would be written
   scripts/generate_clusters.py --seed 1 --count 24 --output configs/clusters/unseen   # unseen00 and so on
 
 exit codes: 0 done; 1 a file could not be written, or --check found a difference; 2 the request is wrong.
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if not arguments.check:
                 path.write_text(text)
             elif not path.is_file() or path.read_text() != text:
-                print(f"{path}: differs from what --seed {arguments.seed} draws", file=sys.stderr)
+                print(f"{path}: differs from the cluster that --seed {arguments.seed} draws", file=sys.stderr)
                 return 1
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)

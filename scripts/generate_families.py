@@ -26,16 +26,16 @@ the families
 
 It writes, below the folder of --output,
   graphs/families/NAME/00.json.gz ..  training steps: forward, gradients, update, op by op
-  graphs/families/SHA256SUMS          of the graphs that are there
-  families/NAME.yaml                  the split into graphs to train on and to ask about
-A graph that is there already, valid and of the same draw, is kept. A drawn network depends on
+  graphs/families/SHA256SUMS          of the existing graphs
+  families/NAME.yaml                  the split into training and test graphs
+An existing graph that is valid and of the same draw is kept. A drawn network depends on
 family, seed and number only, the bytes of its file on those and the version of TensorFlow.
 
 examples
   .venv-tf/bin/python scripts/generate_families.py                      # {GRAPHS} of each family
-  .venv-tf/bin/python scripts/generate_families.py --output ../again  # once more, elsewhere
-  python3 scripts/generate_families.py --output ../again --check      # the same bytes?
-  python3 scripts/generate_families.py --family ptb --only 3 --list     # what is drawn
+  .venv-tf/bin/python scripts/generate_families.py --output ../again  # again, in another folder
+  python3 scripts/generate_families.py --output ../again --check      # compare the bytes
+  python3 scripts/generate_families.py --family ptb --only 3 --list     # print the draws
 
 exit codes: 0 done; 1 a file could not be written, or --check found a difference; 2 the request is
 wrong.
@@ -54,13 +54,13 @@ def make_parser() -> argparse.ArgumentParser:
                         help="only this one; may be repeated")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every draw (0)")
     parser.add_argument("--count", type=int, default=GRAPHS, metavar="N",
-                        help=f"graphs in a family ({GRAPHS})")
+                        help=f"number of graphs in a family ({GRAPHS})")
     parser.add_argument("--only", type=int, action="append", metavar="N",
                         help="only the graph of this number, from 0; may be repeated")
     parser.add_argument("--output", type=pathlib.Path, default=CONFIGS, metavar="FOLDER",
                         help="a configs folder (that of the source tree)")
-    parser.add_argument("--force", action="store_true", help="make graphs anew that are there")
-    parser.add_argument("--list", action="store_true", help="say what is drawn; make nothing")
+    parser.add_argument("--force", action="store_true", help="make existing graphs again")
+    parser.add_argument("--list", action="store_true", help="print the draws; make nothing")
     parser.add_argument("--check", action="store_true",
                         help="compare the graphs with configs/graphs/families/SHA256SUMS; make "
                              "nothing")
@@ -75,8 +75,7 @@ def make_parser() -> argparse.ArgumentParser:
 def check_arguments(arguments: argparse.Namespace) -> tuple[list[Family], list[int]]:
     """Returns the families and the numbers of the requested graphs."""
     if arguments.count < 2:
-        raise UsageError(f"--count is {arguments.count}, expected at least 2: one graph to train "
-                         f"on, one to ask about")
+        raise UsageError(f"--count is {arguments.count}, expected at least 2, one training graph and one test graph")
     for index in arguments.only or []:
         if not 0 <= index < arguments.count:
             raise UsageError(f"--only is {index}, expected a number from 0 to "
@@ -168,9 +167,9 @@ def check(arguments: argparse.Namespace, families: list[Family], indices: list[i
 
 def write_table(arguments: argparse.Namespace, families: list[Family], indices: list[int]) -> None:
     if len(families) * len(indices) != len(FAMILIES) * arguments.count:
-        raise UsageError("--table is about all graphs: leave out --family and --only")
+        raise UsageError("--table applies to all graphs; leave out --family and --only")
     if not arguments.emplace.is_file():
-        raise UsageError(f"--emplace: there is no program {str(arguments.emplace)!r}; build it "
+        raise UsageError(f"--emplace: program {str(arguments.emplace)!r} does not exist; build it "
                          f"with: cmake --build build/release --target emplace")
     readme = arguments.output / files.GRAPHS_FOLDER / "README.md"
     text = readme.read_text()

@@ -46,7 +46,7 @@ constexpr SemanticsEntry kTable[] = {
      .simulate_reference = &reference::SimulateStream,
      .add_reference_memory = &reference::AddStreamMemory},
     {.name = "interference",
-     .meaning = "in-order streams that slow one another down",
+     .meaning = "in-order streams that slow down one another",
      .op_order = &InIssueOrder,
      .has_issue_order = true,
      .most_hops = kAnyHops,
@@ -103,7 +103,7 @@ void RequireIssueOrder(const Graph& graph, std::span<const int> issue_order, Sem
     for (const SemanticsEntry& entry : kTable) {
       if (entry.has_issue_order) choices.emplace_back(entry.name);
     }
-    throw InputError(fmt::format("issue order: {} semantics has none, expected {} semantics",
+    throw InputError(fmt::format("issue order: {} semantics has none; expected {} semantics",
                                  ToString(semantics),
                                  Alternatives(choices)));
   }

@@ -70,14 +70,14 @@ struct BranchAndBoundConfig {
   int most_open = 100'000;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("climb", climb, Between(0, 1e9), "evaluations of the hill climb before the tree");
-    v.Field("batch", batch, Between(1, 1e6), "placements evaluated at once");
-    v.Field("bound_cost",
-            bound_cost,
-            Between(1, 1e6),
-            "evaluations that take as long as a node's bounds");
     v.Field(
-        "most_open", most_open, Between(1, 1e8), "nodes waiting from which on the deepest is next");
+        "climb", climb, Between(0, 1e9), "evaluations of the hill climb before the tree search");
+    v.Field("batch", batch, Between(1, 1e6), "placements evaluated together");
+    v.Field("bound_cost", bound_cost, Between(1, 1e6), "cost of a node's bounds, in evaluations");
+    v.Field("most_open",
+            most_open,
+            Between(1, 1e8),
+            "open nodes above which the deepest node is expanded next");
   }
 };
 

@@ -30,7 +30,7 @@ struct ContiguousConfig {
   bool sweep_devices = true;
   void Visit(FieldVisitor& v) {
     v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
-    v.Field("sweep_devices", sweep_devices, "also try the first 1, 2, ... of the devices");
+    v.Field("sweep_devices", sweep_devices, "also try only the first 1, 2, ... devices");
   }
 };
 

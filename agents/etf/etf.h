@@ -39,8 +39,9 @@ struct EtfConfig {
   void Visit(FieldVisitor& v) {
     v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
     v.Field("memory_aware", memory_aware, "leave out devices without memory for the group (m-ETF)");
-    v.Field(
-        "count_outputs", count_outputs, "memory-aware: count every tensor, not only parameters");
+    v.Field("count_outputs",
+            count_outputs,
+            "with memory_aware: count every tensor, not only parameters");
   }
 };
 

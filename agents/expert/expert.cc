@@ -18,7 +18,7 @@ constexpr int kUndecided = -1;
 
 int ParseDevice(const ConfigNode& rule, int layers, const Cluster& cluster) {
   if (rule.Has("layer") == rule.Has("device")) {
-    rule.Fail("expected either \"layer\" or \"device\" beside \"match\"");
+    rule.Fail("expected either \"layer\" or \"device\" together with \"match\"");
   }
   if (rule.Has("device")) {
     const ConfigNode node = rule.At("device");
@@ -31,7 +31,9 @@ int ParseDevice(const ConfigNode& rule, int layers, const Cluster& cluster) {
   const ConfigNode node = rule.At("layer");
   const std::int64_t layer = node.AsInt();
   if (layers < 1)
-    node.Fail("a rule with a layer needs \"layers\", the number of layers, beside \"rules\"");
+    node.Fail(
+        "a rule with a layer needs \"layers\", the number of layers, as a setting next to "
+        "\"rules\"");
   if (layer < 0 || layer >= layers) {
     node.Fail(fmt::format("expected a layer from 0 to {}, got {}", layers - 1, layer));
   }

@@ -47,9 +47,11 @@ struct ExpertConfig {
   int layers = 0;
   void Visit(FieldVisitor& v) {
     v.Field("rules", rules, "list of {match, layer or device}, or the path of a file that has one");
-    v.Field("before", before, "list of rules that come before those of rules");
-    v.Field(
-        "layers", layers, Between(0, 1e6), "how many layers the rules count; 0: as the file says");
+    v.Field("before", before, "list of rules that are applied before those of `rules`");
+    v.Field("layers",
+            layers,
+            Between(0, 1e6),
+            "number of layers that the rules count; 0: the number in the file");
   }
 };
 

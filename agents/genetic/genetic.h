@@ -47,19 +47,21 @@ struct GeneticConfig {
   std::int64_t exchange = 8192;
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements that the population begins with");
-    v.Field("population", population, Between(2, 1e6), "placements kept");
-    v.Field(
-        "tournament", tournament, Between(1, 1e6), "members drawn, of which the best is a parent");
+    v.Field("start", start, "initial placements of the population");
+    v.Field("population", population, Between(2, 1e6), "placements in the population");
+    v.Field("tournament",
+            tournament,
+            Between(1, 1e6),
+            "members drawn for each parent, the best of which becomes it");
     v.Field("batch", batch, Between(2, 1e6), "proposals evaluated together");
-    v.Field("climbs", climbs, Between(0, 1e6), "batches that improve a child");
+    v.Field("climbs", climbs, Between(0, 1e6), "batches of local improvement of each child");
     v.Field("patience",
             patience,
             Between(1, 1e9),
-            "children without a better placement before it begins anew");
+            "children without a better placement before the population starts again");
     v.AddedField("islands", islands, 1, kIslandsRange, kIslandsHelp);
     v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeRange, kExchangeHelp);
-    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+    v.Group("moves", "proposed moves", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
 

@@ -281,7 +281,7 @@ void GraphPolicyTrainer::VisitState(StateVisitor& v) {
       v.Devices(student.teacher.placement, *problems_[problem]);
       v.Score(student.teacher.score);
     }
-    v.Nested("the state of a search", *student.agent);
+    v.Nested("the state of the search", *student.agent);
   }
   v.Table(core_.table());
   rng_ = rng;

@@ -34,10 +34,10 @@ struct GrouperConfig {
     v.Field("gain",
             gain,
             Between(1e-6, 1e6),
-            "factor of the logits: above 1, the first groupings are less random");
+            "factor of the logits; above 1, the first groupings are less random");
     v.Field(
         "entropy", entropy, AtLeast(0), "weight of the grouper's entropy relative to the placer's");
-    v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {
+    v.Group("features", "inputs in addition to the published ones", [this](FieldVisitor& g) {
       features.Visit(g);
     });
   }

@@ -52,11 +52,11 @@ void HierarchicalConfig::Visit(FieldVisitor& v) {
   v.Field("groupings",
           groupings,
           AtLeast(0),
-          "groupings drawn per update; they share the samples; 0: one for each");
+          "groupings drawn per update, which share the samples; 0: one per sample");
   v.Field("noise",
           noise,
           Between(0, 1e6),
-          "deviation of the noise on all logits relative to their size");
+          "standard deviation of the noise on all logits, relative to their size");
   v.Field("noise_updates", noise_updates, AtLeast(0), "updates with noise");
   policy.Visit(v);
   policy.start.Visit(v);

@@ -55,9 +55,9 @@ struct UnitFeatures {
 struct FeatureConfig {
   bool costs = true, bytes = true, position = true;
   void Visit(FieldVisitor& v) {
-    v.Field("costs", costs, "see the cost on each device");
-    v.Field("bytes", bytes, "see the bytes of resident and of other outputs");
-    v.Field("position", position, "see the place in topological order");
+    v.Field("costs", costs, "add the cost on each device");
+    v.Field("bytes", bytes, "add the bytes of resident and of other outputs");
+    v.Field("position", position, "add the position in topological order");
   }
 };
 

@@ -43,9 +43,10 @@ struct PlacerConfig {
         "device_embedding", device_embedding, Between(1, 1 << 16), "width of a device's vector");
     v.Field("tanh_constant", tanh_constant, Between(1e-6, 1e6), "C of the logits C tanh(l / T)");
     v.Field("temperature", temperature, Between(1e-6, 1e6), "T of the logits C tanh(l / T)");
-    v.Field("aligned", aligned, "the decoder reads the encoder's state of the group to place");
-    v.Field("by_position", by_position, "groups in the order of their mean position, else by id");
-    v.Group("features", "inputs beyond the published ones", [this](FieldVisitor& g) {
+    v.Field(
+        "aligned", aligned, "let the decoder also read the encoder's state of the group to place");
+    v.Field("by_position", by_position, "order groups by their mean position instead of by id");
+    v.Group("features", "inputs in addition to the published ones", [this](FieldVisitor& g) {
       features.Visit(g);
     });
   }

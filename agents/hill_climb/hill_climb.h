@@ -53,13 +53,16 @@ struct HillClimbConfig {
     v.Field("start", start, kStartHelp);
     v.Field("batch", batch, Between(1, 1e6), "candidates per step");
     v.Field("accept", accept, "best or first improvement in a batch");
-    v.Field("sideways", sideways, "go to an equally good placement when none is better");
+    v.Field("sideways", sideways, "move to an equally good placement if none is better");
     v.Field("patience", patience, Between(1, 1e9), "batches without improvement before a restart");
     v.Field(
-        "perturbation", perturbation, Between(0, 1), "share of groups moved at a restart; doubles");
+        "perturbation",
+        perturbation,
+        Between(0, 1),
+        "share of groups moved at a restart; doubles with each restart without a better placement");
     v.AddedField("islands", islands, 1, kIslandsRange, kIslandsHelp);
     v.AddedField("exchange", exchange, std::int64_t{8192}, kExchangeRange, kExchangeHelp);
-    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+    v.Group("moves", "proposed moves", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
 

@@ -69,7 +69,7 @@ void ValidateStarts(const Problem& problem,
     throw SettingError(key, "expected at least one of " + JoinChoices(choices) + ", got none");
   }
   if (names.size() > 1 && std::ranges::find(names, "none") != names.end()) {
-    throw SettingError(key, "\"none\" stands alone, got beside others");
+    throw SettingError(key, "expected \"none\" alone, got others with it");
   }
   for (const std::string& name : names) {
     if (std::find(choices.begin(), choices.end(), name) == choices.end()) {

@@ -65,16 +65,22 @@ struct LargeNeighborhoodConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("rounds", rounds, Between(1, 1e6), "rounds per look at the schedule");
+    v.Field("rounds", rounds, Between(1, 1e6), "rounds between two evaluations of the schedule");
     v.Field("batch", batch, Between(1, 1e6), "candidates evaluated together");
-    v.Field("window", window, Between(1, 1e9), "most groups that are placed by list scheduling");
+    v.Field("window",
+            window,
+            Between(1, 1e9),
+            "largest number of groups in a window placed by list scheduling");
     v.Field("threshold",
             threshold,
             Between(0, 1e3),
-            "how much slower than the best at the beginning of a cycle");
-    v.Field("cycle", cycle, Between(1, 1e12), "evaluations of the first cycle; doubles");
+            "accepted slowdown against the best placement at the beginning of a cycle");
+    v.Field("cycle",
+            cycle,
+            Between(1, 1e12),
+            "evaluations of the first cycle; doubles with each cycle");
     v.Group(
-        "moves", "what is proposed beside windows", [this](FieldVisitor& g) { moves.Visit(g); });
+        "moves", "proposed moves other than windows", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
 

@@ -65,9 +65,8 @@ class SctProgram {
       Clp_setMaximumIterations(lp.get(), limit);
       Clp_initialDualSolve(lp.get());
       if (Clp_status(lp.get()) != 0 && Clp_status(lp.get()) != kStopped) {
-        throw RunError(
-            fmt::format("m_sct: CLP finds no optimum of the linear programme (status {})",
-                        Clp_status(lp.get())));
+        throw RunError(fmt::format("m_sct: CLP found no optimum of the linear program (status {})",
+                                   Clp_status(lp.get())));
       }
     }
     const double* solution = Clp_getColSolution(lp.get());
@@ -168,9 +167,8 @@ MSctAgent::MSctAgent(const AgentContext& context, const Config& config)
     throw SettingError(
         "most_ops",
         fmt::format(
-            "graph \"{}\" has {} ops, expected at most {}: the linear programme grows with "
-            "its ops and dependencies; search the graph of the groups (simulate_groups: true), or "
-            "use m_etf",
+            "graph \"{}\" has {} ops, expected at most {}: the linear program grows with ops and "
+            "dependencies; search the graph of the groups (simulate_groups: true), or use m_etf",
             problem().graph().name(),
             problem().num_ops(),
             config.most_ops));

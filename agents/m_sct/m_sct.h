@@ -45,8 +45,10 @@ struct MSctConfig {
   int most_ops = 30'000;
   void Visit(FieldVisitor& v) {
     v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names");
-    v.Field("count_outputs", count_outputs, "memory: count every tensor, not only parameters");
-    v.Field("most_ops", most_ops, "refuse larger graphs, on which the linear programme takes long");
+    v.Field("count_outputs", count_outputs, "count every tensor as memory, not only parameters");
+    v.Field("most_ops",
+            most_ops,
+            "largest graph [ops] that is accepted; the linear program takes long on larger ones");
   }
 };
 

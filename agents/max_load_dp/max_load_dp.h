@@ -18,7 +18,7 @@ struct MaxLoadDpConfig {
     v.Field("max_ideals",
             max_ideals,
             Between(0, 1e7),
-            "more ideals than these: those of one linear order");
+            "most ideals of the graph; if there are more, only those of one linear order are used");
   }
 };
 

@@ -37,7 +37,7 @@ struct McmcConfig {
     v.Field("reset",
             reset,
             Between(1, 1e9),
-            "proposals before the chain goes back to the best placement");
+            "proposals before the chain returns to the best placement");
   }
 };
 

@@ -38,7 +38,7 @@ struct MetisConfig {
     v.Field("imbalance",
             imbalance,
             Between(0.001, 10),
-            "by which share a part may exceed its target, above 0");
+            "largest excess of a part over its target, as a share above 0");
   }
 };
 

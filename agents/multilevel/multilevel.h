@@ -17,7 +17,9 @@ struct MultilevelConfig {
   int coarsest = 64;
   std::int64_t effort = 512;
   void Visit(FieldVisitor& v) {
-    v.Field("start", start, "placements to begin at the best of, of given and of coarsest groups");
+    v.Field("start",
+            start,
+            "initial placements of the given and of the coarsest groups; the best one is used");
     v.Field("coarsest", coarsest, Between(1, 1e9), "groups on the coarsest level");
     v.Field("effort", effort, Between(1, 1e12), "evaluations per level of the first cycle");
   }

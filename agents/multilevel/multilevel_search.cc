@@ -82,7 +82,7 @@ void MultilevelSearch::VisitSearch(StateVisitor& v) {
   v.Devices(first_);
   if (v.reading()) BuildLevels();
   if (left_ > static_cast<int>(levels_.size())) {
-    v.Fail("expected at most as many levels as the groups have");
+    v.Fail("expected at most the number of levels of the groups");
   }
 }
 

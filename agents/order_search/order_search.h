@@ -51,13 +51,16 @@ struct OrderSearchConfig {
   MoveConfig moves;
   void Visit(FieldVisitor& v) {
     v.Field("start", start, kStartHelp);
-    v.Field("batch", batch, Between(1, 1e6), "moves proposed at once");
-    v.Field("batches", batches, Between(1, 1e9), "batches of moves between two looks at orders");
-    v.Field("orders", orders, Between(1, 1e6), "orders proposed at once");
+    v.Field("batch", batch, Between(1, 1e6), "moves proposed together");
+    v.Field("batches", batches, Between(1, 1e9), "batches of moves before orders are proposed");
+    v.Field("orders", orders, Between(1, 1e6), "orders proposed together");
     v.Field("patience", patience, Between(1, 1e9), "rounds without improvement before a restart");
     v.Field(
-        "perturbation", perturbation, Between(0, 1), "share of groups moved at a restart; doubles");
-    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+        "perturbation",
+        perturbation,
+        Between(0, 1),
+        "share of groups moved at a restart; doubles with each restart without a better placement");
+    v.Group("moves", "proposed moves", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
 

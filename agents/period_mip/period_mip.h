@@ -29,8 +29,12 @@ struct PeriodMipConfig {
   int warm_steps = 16;
   PeriodMultilevelConfig warm;
   void Visit(FieldVisitor& v) {
-    v.Field("warm_steps", warm_steps, Between(1, 1e9), "steps of multilevel search before");
-    v.Group("warm", "that search", [this](FieldVisitor& g) { warm.Visit(g); });
+    v.Field("warm_steps",
+            warm_steps,
+            Between(1, 1e9),
+            "steps of the multilevel search before the branch and bound");
+    v.Group(
+        "warm", "settings of the multilevel search", [this](FieldVisitor& g) { warm.Visit(g); });
   }
 };
 

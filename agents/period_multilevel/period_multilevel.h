@@ -34,8 +34,9 @@ struct PeriodMultilevelConfig {
   int population = 8;
   int effort = 200;
   void Visit(FieldVisitor& v) {
-    v.Field("population", population, Between(2, 1e6), "placements kept to be recombined");
-    v.Field("effort", effort, Between(1, 1e6), "proposals of the annealing, per group and level");
+    v.Field(
+        "population", population, Between(2, 1e6), "placements that are kept for recombination");
+    v.Field("effort", effort, Between(1, 1e6), "proposals of the annealing per group and level");
   }
 };
 

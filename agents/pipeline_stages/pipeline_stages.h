@@ -21,7 +21,9 @@ namespace emplace {
 struct PipelineStagesConfig {
   std::string devices = "gpu";
   void Visit(FieldVisitor& v) {
-    v.Field("devices", devices, "gpu, cpu, all, or a pattern of device names: one stage each");
+    v.Field("devices",
+            devices,
+            "devices with one stage each: gpu, cpu, all, or a pattern of device names");
   }
 };
 

@@ -58,21 +58,21 @@ std::vector<Nanos> GroupStarts(const Problem& problem, const Outcome& outcome) {
 void EpisodeConfig::Visit(FieldVisitor& v) {
   v.Field("begin",
           begin,
-          "with the best placement so far; or fixed: with the start each time; or redraw: with a "
-          "start of its own");
-  v.Field("order", order, "of the visit: topological, or random (drawn once)");
+          "initial placement of an episode: best (the best so far), fixed (the start of the "
+          "search) or redraw (a new start each time)");
+  v.Field("order", order, "order in which groups are visited: topological, or random (drawn once)");
   v.Field("reward",
           reward,
-          "intermediate: what each step gains; terminal: the whole gain after the last step");
-  v.Field("transform", transform, "of the step time: identity or log");
-  v.Field("relative", relative, "times in units of the whole graph on one device");
-  v.Field("discount", discount, Between(0, 1), "of the rewards of later steps");
+          "intermediate (the gain of each step) or terminal (the whole gain after the last step)");
+  v.Field("transform", transform, "function of the step time: identity or log");
+  v.Field("relative", relative, "express times relative to the whole graph on one device");
+  v.Field("discount", discount, Between(0, 1), "discount factor of the rewards of later steps");
   v.Field(
       "penalty_per_gb", penalty_per_gb, AtLeast(0), "time added per gigabyte that does not fit");
   v.Field("penalty_limit_gb",
           penalty_limit_gb,
           AtLeast(0),
-          "gigabytes of a device that are free of it; 0: its memory");
+          "gigabytes of a device without a penalty; 0: its memory");
   v.Field("penalty_cap", penalty_cap, AtLeast(0), "largest time; 0: none");
 }
 

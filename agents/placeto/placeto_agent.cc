@@ -15,7 +15,7 @@ namespace {
 PlacetoConfig ForTraining(PlacetoConfig config) {
   if (config.updates) {
     throw SettingError(
-        "updates", fmt::format("expected none where a policy is trained, got {}", *config.updates));
+        "updates", fmt::format("expected none while a policy is trained, got {}", *config.updates));
   }
   config.patience = 0;
   config.move_share = 0;

@@ -84,11 +84,11 @@ std::vector<double> OutputBytes(const Problem& problem) {
 void PlacetoFeaturesConfig::Visit(FieldVisitor& v) {
   v.Field("devices",
           devices,
-          "one_hot: of the groups' devices, for a fixed number of them; scored: each on its own, "
-          "for any number");
-  v.Field("start_time", start_time, "see when the groups started in the last simulation");
-  v.Field("memory", memory, "see the resident bytes of the groups");
-  v.Field("device_costs", device_costs, "see the cost on each device (one_hot)");
+          "one_hot (the devices of the groups, for a fixed number of devices) or scored (each "
+          "device separately, for any number)");
+  v.Field("start_time", start_time, "add the start times of the groups in the last simulation");
+  v.Field("memory", memory, "add the resident bytes of the groups");
+  v.Field("device_costs", device_costs, "add the cost on each device (one_hot)");
 }
 
 int PlacetoFeatures::group_width(const PlacetoFeaturesConfig& config, int num_devices) {

@@ -93,20 +93,21 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
   const bool drawn = config.start.size() == 1 &&
                      (config.start.front() == "none" || config.start.front() == "random");
   if (config.episode.begin == "redraw" && !drawn) {
-    throw SettingError("episode.begin",
-                       "redraw needs start: [none] or [random]; others are the same each time");
+    throw SettingError(
+        "episode.begin",
+        "redraw needs start: [none] or [random]; other starts are the same each time");
   }
   if (config.restart.empty()) throw SettingError("restart", "expected at least one, got none");
   const int devices = problems_.front()->num_devices();
   for (const auto& problem : problems_) {
     if (config.network.features.one_hot() && problem->num_devices() != devices) {
-      throw InputError(fmt::format(
-          "placeto: graph \"{}\" has {} devices to choose from, graph \"{}\" has {}: one policy "
-          "needs the same number, unless features.devices is \"scored\"",
-          problem->graph().name(),
-          problem->num_devices(),
-          problems_.front()->graph().name(),
-          devices));
+      throw InputError(
+          fmt::format("placeto: graph \"{}\" has {} devices to choose from, graph \"{}\" has {}; "
+                      "one policy needs the same number, unless features.devices is \"scored\"",
+                      problem->graph().name(),
+                      problem->num_devices(),
+                      problems_.front()->graph().name(),
+                      devices));
     }
     tasks_.push_back(std::make_unique<Task>(problem, config_, rng_));
   }

@@ -30,7 +30,7 @@ void PlacetoLearner::VisitState(StateVisitor& v) {
     std::vector<int> order = choices;
     for (int& group : order) v.Int("a group", group, 0, problem.num_groups() - 1);
     if (!std::is_permutation(order.begin(), order.end(), choices.begin())) {
-      v.Fail("expected the groups that have a choice, got others");
+      v.Fail("expected the groups with a choice of devices, got others");
     }
     v.Optional(task->start, [&](Placement& start) { v.Devices(start, problem); });
     task->best.VisitState(v, problem);
@@ -61,7 +61,7 @@ void PlacetoLearner::VisitPolicy(StateVisitor& v) {
   v.Int("a number of devices", devices);
   if (features.one_hot() && devices != first.num_devices()) {
     v.Fail(
-        fmt::format("it was trained for {} devices, cluster \"{}\" has {}; only one with "
+        fmt::format("it was trained for {} devices, cluster \"{}\" has {}; only a policy with "
                     "features.devices \"scored\" fits any number",
                     devices,
                     first.cluster().name(),

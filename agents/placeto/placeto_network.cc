@@ -21,15 +21,18 @@ std::vector<Linear> MakeLayers(ParameterSet& parameters,
 }  // namespace
 
 void PlacetoNetworkConfig::Visit(FieldVisitor& v) {
-  v.Group("features", "what it sees", [this](FieldVisitor& g) { features.Visit(g); });
-  v.Field("width", width, Between(0, 4096), "of a group's vector; 0: that of its features");
-  v.Field("rounds", rounds, Between(0, 1000), "of message passing, each way");
-  v.Field("aggregation", aggregation, "of messages and pools: sum or mean");
-  v.Field("logit_scale", logit_scale, Between(0, 1e6), "factor of the last layer's first weights");
+  v.Group("features", "inputs of the network", [this](FieldVisitor& g) { features.Visit(g); });
+  v.Field("width", width, Between(0, 4096), "width of a group's vector; 0: that of its features");
+  v.Field("rounds", rounds, Between(0, 1000), "rounds of message passing in each direction");
+  v.Field("aggregation", aggregation, "aggregation of messages and pools: sum or mean");
+  v.Field("logit_scale",
+          logit_scale,
+          Between(0, 1e6),
+          "factor of the initial weights of the last layer");
   v.Field("stay",
           stay,
           Between(0, 1e6),
-          "added to the logit of the device that the current group is on");
+          "value added to the logit of the current group's present device");
 }
 
 PlacetoNetwork::PlacetoNetwork(const PlacetoNetworkConfig& config,

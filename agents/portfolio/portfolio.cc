@@ -152,7 +152,7 @@ void PortfolioAgent::VisitSearch(StateVisitor& v) {
   v.Count("a number of turns", stale_turns_);
   v.Int("a multilevel search", next_anew_, 0, num_multilevel_ - 1);
   for (Member& member : members_) {
-    v.Nested("the state of a search", *member.agent);
+    v.Nested("the state of the search", *member.agent);
     v.Double("a rate", member.rate);
     v.Flag(member.tried);
     v.Flag(member.stale);

@@ -62,11 +62,12 @@ struct PortfolioConfig {
     v.Field("turn",
             turn,
             Between(1, 1e12),
-            "evaluations of a search until what was found is shared, at most");
+            "largest number of evaluations of a search until the best placements are shared");
     v.Field("concurrent",
             concurrent,
             Between(2, 1000),
-            "searches at a time, half of them multilevel; threads and ranks change no result");
+            "number of concurrent searches, half of them multilevel; threads and ranks change no "
+            "result");
   }
 };
 

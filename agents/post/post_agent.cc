@@ -42,36 +42,38 @@ PostConfig::PostConfig() {
 }
 
 void CrossEntropyConfig::Visit(FieldVisitor& v) {
-  v.Field("samples",
-          samples,
-          Between(1, 1e6),
-          "placements from one cross-entropy step to the next (N)");
+  v.Field("samples", samples, Between(1, 1e6), "placements between two cross-entropy steps (N)");
   v.Field("elite_share",
           elite_share,
           Between(0, 1),
-          "quantile of their costs up to which they are elites");
-  v.Field(
-      "epsilon", epsilon, Between(0, 1), "share of the uniform distribution mixed in, at first");
+          "share of the placements that are elites, those with the least costs");
+  v.Field("epsilon",
+          epsilon,
+          Between(0, 1),
+          "initial share of the uniform distribution in the mixture");
   v.Field("epsilon_samples",
           epsilon_samples,
           Between(1, 1e9),
-          "placements over which it falls linearly to 0");
+          "placements over which that share falls linearly to 0");
   v.Field(
-      "step", step, Between(0, 1), "share of the old distributions that gives way to the elites'");
-  v.Field("keep_elites", keep_elites, "elites compete with the next placements");
-  v.Field("mode", mode, "the last of N placements is the most likely one, not drawn");
+      "step", step, Between(0, 1), "step size from the old distributions to those of the elites");
+  v.Field("keep_elites", keep_elites, "let the elites compete with the next placements");
+  v.Field("mode", mode, "take the most likely placement as the last of the N placements");
 }
 
 void PostConfig::Visit(FieldVisitor& v) {
   v.Field("method", method, "joint, ce_only or ppo_only");
-  v.Group("reward", "what a placement costs", [this](FieldVisitor& g) { reward.Visit(g); });
-  v.Group("baseline", "what is subtracted from it", [this](FieldVisitor& g) { baseline.Visit(g); });
+  v.Group("reward", "cost of a placement", [this](FieldVisitor& g) { reward.Visit(g); });
+  v.Group("baseline", "value that is subtracted from the reward", [this](FieldVisitor& g) {
+    baseline.Visit(g);
+  });
   v.Field("normalize_advantages",
           normalize_advantages,
           "divide advantages by their root mean square over the batch");
   v.Group("ppo", "proximal policy optimisation", [this](FieldVisitor& g) {
-    g.Field("samples", ppo_samples, Between(1, 1e6), "placements from one update to the next (K)");
-    g.Field("ratio", ratio, "of probabilities, new to old: of each decision or of the placement");
+    g.Field("samples", ppo_samples, Between(1, 1e6), "placements between two updates (K)");
+    g.Field(
+        "ratio", ratio, "ratio of new to old probabilities: of each decision or of the placement");
     ppo.Visit(g);
   });
   v.Group("cross_entropy", "cross-entropy minimisation", [this](FieldVisitor& g) {
@@ -81,7 +83,7 @@ void PostConfig::Visit(FieldVisitor& v) {
   v.Field("sharing",
           sharing,
           Between(0, 1000),
-          "strength with which groups that exchange tensors learn together in PPO; 0: not");
+          "strength with which groups that exchange tensors learn together in PPO; 0: none");
   v.Field("patience",
           patience,
           AtLeast(0),
@@ -89,14 +91,15 @@ void PostConfig::Visit(FieldVisitor& v) {
   v.Field("return_probability",
           return_probability,
           Between(0, 1),
-          "after a restart, of the best placement's device for each group; 0: begins anew");
+          "probability of the best placement's device for each group after a restart; 0: the "
+          "initial distribution");
   v.Field("start",
           start,
-          "placements to begin at the best of; nothing: every device equally likely at first");
+          "initial placements, of which the best is used; nothing: all devices equally likely");
   v.Field("start_probability",
           start_probability,
           Between(0, 1),
-          "of the start's device for each group at first");
+          "initial probability of the start's device for each group");
 }
 
 PostAgent::PostAgent(const AgentContext& context, const Config& config)

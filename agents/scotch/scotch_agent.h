@@ -43,7 +43,7 @@ struct ScotchConfig {
     v.Field("imbalance",
             imbalance,
             Between(0.001, 10),
-            "by which share a device's load may exceed its target, above 0");
+            "largest excess of a device's load over its target, as a share above 0");
     v.Field("distances", distances, "weigh bytes by the distance of the devices; false: all equal");
   }
 };

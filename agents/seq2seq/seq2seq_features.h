@@ -43,11 +43,11 @@ struct Seq2SeqFeaturesConfig {
     v.Field("output_sizes",
             output_sizes,
             Between(0, 1e6),
-            "sizes of so many output tensors, zeros where fewer");
-    v.Field("adjacency", adjacency, "which groups a group reads from, and which read from it");
-    v.Field("device_costs", device_costs, "time of the group on each device");
-    v.Field("resident_bytes", resident_bytes, "bytes that stay on its device");
-    v.Field("position", position, "where it is in the order of the groups");
+            "number of output tensors whose sizes are included, padded with zeros");
+    v.Field("adjacency", adjacency, "add the groups that a group reads and those that read it");
+    v.Field("device_costs", device_costs, "add the time of the group on each device");
+    v.Field("resident_bytes", resident_bytes, "add the bytes that stay on its device");
+    v.Field("position", position, "add its position in the order of the groups");
   }
 };
 

@@ -34,13 +34,12 @@ void Seq2SeqNetworkConfig::Visit(FieldVisitor& v) {
       "type_vector", type_vector, Between(1, 1 << 14), "width of an op type's trainable vector");
   v.Field(
       "device_vector", device_vector, Between(1, 1 << 14), "width of a device's trainable vector");
-  v.Field("aligned", aligned, "the decoder's step for a group also sees the encoder's state of it");
-  v.Field("bidirectional", bidirectional, "encoders of half the width from both ends");
-  v.Field("logit_bound",
-          logit_bound,
-          Between(0, 1e6),
-          "logits stay within this by tanh; 0: not bounded");
-  v.Group("features", "what the encoder sees of a group", [this](FieldVisitor& g) {
+  v.Field(
+      "aligned", aligned, "let the decoder also read the encoder's state of the group to place");
+  v.Field("bidirectional", bidirectional, "use two encoders of half the width, one from each end");
+  v.Field(
+      "logit_bound", logit_bound, Between(0, 1e6), "bound of the logits by tanh; 0: not bounded");
+  v.Group("features", "inputs of the encoder about a group", [this](FieldVisitor& g) {
     features.Visit(g);
   });
 }

@@ -18,14 +18,14 @@ const Seq2SeqConfig& Validated(const Seq2SeqConfig& config) {
   if (!config.policy.empty()) {
     throw SettingError(
         "policy",
-        fmt::format("expected none where a policy is trained, got \"{}\"", config.policy));
+        fmt::format("expected none while a policy is trained, got \"{}\"", config.policy));
   }
   if (config.updates) {
     throw SettingError(
-        "updates", fmt::format("expected none where a policy is trained, got {}", *config.updates));
+        "updates", fmt::format("expected none while a policy is trained, got {}", *config.updates));
   }
   if (config.learning.start.names != StartConfig().names) {
-    throw SettingError("start", "expected nothing where a policy is trained, got a start");
+    throw SettingError("start", "expected nothing while a policy is trained, got a start");
   }
   return config;
 }
@@ -197,20 +197,20 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
   learning.start.Visit(v);
   learning.VisitEntropyControl(v);
   v.Group("ppo",
-          "more steps on one batch; 1 epoch: plain policy gradient",
+          "further steps on one batch; 1 epoch: plain policy gradient",
           [this](FieldVisitor& g) { learning.ppo.Visit(g); });
   v.Field("controllers",
           learning.controllers,
           Between(1, 1000),
-          "learners that take turns with parameters that are older by as many updates, less one");
+          "number N of learners that take turns; the parameters of each are N - 1 updates old");
   v.Field("policy",
           policy,
-          "file of a trained policy to start from, whose settings are those that are not given; "
-          "empty: random weights");
+          "file of the initial policy; settings that are not given are those of the file; empty: "
+          "random weights");
   v.Field("updates",
           updates,
           AtLeast(0),
-          "updates before one greedy placement ends the search; none: until the budget ends");
+          "updates before a last greedy placement; none: until the budget ends");
 }
 
 }  // namespace emplace

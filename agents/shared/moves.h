@@ -35,7 +35,7 @@ struct MoveConfig {
     v.Field("toward_neighbors",
             toward_neighbors,
             Between(0, 1),
-            "probability that a neighbour's device is the aim");
+            "probability that a group moves to the device of a neighbour");
   }
 };
 

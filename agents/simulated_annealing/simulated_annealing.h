@@ -64,13 +64,13 @@ struct AnnealingConfig {
     v.Field("chains",
             chains,
             Between(1, 1e6),
-            "placements annealed side by side, evaluated as one batch");
+            "placements annealed concurrently and evaluated as one batch");
     v.Field("rounds", rounds, Between(1, 1e9), "moves of every chain per step");
     v.Field("samples", samples, Between(1, 1e6), "moves sampled to set the initial temperature");
     v.Field("initial_acceptance",
             initial_acceptance,
             Between(1e-9, 0.999),
-            "probability to accept a median worsening at the initial temperature");
+            "probability of accepting a median worsening at the initial temperature");
     v.Field("final_ratio",
             final_ratio,
             Between(1e-12, 1),
@@ -88,7 +88,7 @@ struct AnnealingConfig {
             evaluations,
             Between(1, 1e15),
             "planned length when the budget limits no evaluations");
-    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+    v.Group("moves", "proposed moves", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
 

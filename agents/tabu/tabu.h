@@ -37,12 +37,12 @@ struct TabuConfig {
     v.Field("tenure",
             tenure,
             Between(0, 1e9),
-            "steps for which a group stays away from where it was; up to twice");
+            "steps for which a group may not return to its old device; drawn up to twice as large");
     v.Field("patience",
             patience,
             Between(1, 1e9),
-            "steps without a better placement before it returns to the best");
-    v.Group("moves", "what is proposed", [this](FieldVisitor& g) { moves.Visit(g); });
+            "steps without a better placement before the search returns to the best one");
+    v.Group("moves", "proposed moves", [this](FieldVisitor& g) { moves.Visit(g); });
   }
 };
 

@@ -75,7 +75,7 @@ std::vector<CertifiedProblem> ListProblems(const RunStore& store) {
   }
   if (problems.empty()) return problems;
   for (const std::string& title : without) {
-    PrintWarning(title + ": no agent found a placement; left out");
+    PrintWarning(title + ": is left out, because no agent found a placement");
   }
   return problems;
 }
@@ -86,8 +86,8 @@ void RequireFilesOfOne(const CertifyOptions& options,
   const RunFiles& files = options.files;
   if (problems.size() == 1 || (files.graph + files.cluster + files.costs).empty()) return;
   throw InputError(
-      fmt::format("--graph, --cluster and --costs are about one problem, the results hold {}: {}, "
-                  "{}{}; name results of one",
+      fmt::format("--graph, --cluster and --costs name the files of one problem, but the results "
+                  "hold {}: {}, {}{}; name the results of one problem",
                   problems.size(),
                   problems[0].runs.title,
                   problems[1].runs.title,
@@ -105,7 +105,7 @@ void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOpti
   };
   write();  // fails now if a file cannot be written
   if (IsOptimal(problem.after, problem.best)) {
-    problem.ended = "the best placement was proven optimal before, by " + problem.after.method;
+    problem.ended = "an earlier run proved the best placement optimal, by " + problem.after.method;
     return;
   }
   Progress progress("certifying " + problem.runs.title,
@@ -215,7 +215,8 @@ int CertifyResults(const CertifyOptions& options) {
   Print(options.json ? FormatProblemsJson(problems)
                      : FormatProblems(problems) + "\n" + FormatEnds(problems));
   if (StopRequest::requested()) {
-    throw RunError("stopped: what was proven until then is in the files; again goes on from there");
+    throw RunError(
+        "stopped: the bounds proved so far are in the files; the same command resumes from them");
   }
   return 0;
 }
@@ -226,7 +227,7 @@ void AddCertifyCommand(Command program) {
   auto options = std::make_shared<CertifyOptions>();
   Command command = program.AddCommand(
       "certify",
-      "Prove a better lower bound for a run: how far is the best placement from optimal?");
+      "Prove a better lower bound for a run, and with it the optimality gap of its best placement");
   command.Add("results", options->inputs, "folder of a sweep, or results files of runs")
       .Type("DIR|RESULT.h5...")
       .Required();
@@ -236,13 +237,13 @@ void AddCertifyCommand(Command program) {
   command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
   command.Add("--cluster", options->files.cluster, "the run's cluster, if its file has moved");
   command.Add("--costs", options->files.costs, "the run's cost file, if it has moved");
-  command.AddFlag("--json", options->json, "everything as JSON on stdout");
-  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.AddFlag("--json", options->json, "print everything as JSON on stdout");
+  command.AddFlag("--quiet", options->quiet, "print no progress on stderr");
   command.Footer(
-      "Proves by bounds of segments and cuts and by branch and bound, which ends with the optimum\n"
-      "of small problems, until the time is up, and says why it ended. The bound is written into\n"
-      "the files, and is never made worse. Runs of one problem share it.\n"
-      "ctrl-C keeps what was proven until then.");
+      "Uses bounds of segments and cuts, and branch and bound, until the time is up. Branch and\n"
+      "bound finds the optimum of small problems. The report gives the reason for the end.\n"
+      "The bound is written into the files and never gets worse. Runs of one problem share it.\n"
+      "ctrl-C keeps the bounds proved so far.");
   command.Does([options] { return CertifyResults(*options); });
 }
 

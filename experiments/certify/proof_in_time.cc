@@ -115,7 +115,7 @@ Certificate ProveInTime(const ProofTask& task) {
   };
   const auto end = [&](std::string why) {
     certificate.ended = certificate.bound.value >= best
-                            ? "the best placement is proven optimal by " + certificate.bound.method
+                            ? "the best placement is proved optimal by " + certificate.bound.method
                             : std::move(why);
     return certificate;
   };
@@ -156,16 +156,16 @@ Certificate ProveInTime(const ProofTask& task) {
 
   if (tree && tree->is_exact() && tree->complete()) {
     return end(tree->best() == kMaxNanos
-                   ? "no placement fits, as branch_and_bound has proven"
-                   : fmt::format("the optimum is {}, as branch_and_bound has proven",
+                   ? "no placement fits (proved by branch_and_bound)"
+                   : fmt::format("the optimum is {} (proved by branch_and_bound)",
                                  FormatTime(tree->best())));
   }
   if (certificate.bound.value >= known) {
     return end(fmt::format(
-        "the optimum is {}, as {} has proven", FormatTime(known), certificate.bound.method));
+        "the optimum is {} (proved by {})", FormatTime(known), certificate.bound.method));
   }
   const std::string of_tree =
-      !tree ? fmt::format("branch and bound takes at most {} groups, this problem has {}",
+      !tree ? fmt::format("branch and bound takes at most {} groups; this problem has {}",
                           kMostTreeGroups,
                           num_groups)
       : tree->is_exact() ? fmt::format("{} placements in branch and bound", tree->evaluations())
@@ -176,7 +176,7 @@ Certificate ProveInTime(const ProofTask& task) {
                 tree->evaluations());
   return end(
       fmt::format("{}; {}",
-                  left() > 0 ? "nothing is left to try: " + others : std::string("time is up"),
+                  left() > 0 ? "every method has ended: " + others : std::string("time is up"),
                   of_tree));
 }
 

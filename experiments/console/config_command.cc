@@ -28,14 +28,14 @@ Command AddConfigCommand(Command program,
   if (words.force != nullptr) command.AddFlag("--force", options.force, words.force);
   command.Add("--jobs", options.jobs, fmt::format("{} at a time; 0: one per core", words.jobs))
       .NotNegative();
-  command.AddFlag("--quiet", options.quiet, "no progress on stderr");
+  command.AddFlag("--quiet", options.quiet, "print no progress on stderr");
   command.AddFlag("--strict",
                   options.strict,
-                  "refuse graphs of which `emplace graph validate` warns: exit code 2");
+                  "refuse graphs that `emplace graph validate` warns about, with exit code 2");
   command.AddFlag("--dry-run", options.dry_run, words.dry_run);
   command.AddFlag("--print-config",
                   options.print_config,
-                  fmt::format("print {} with every key, after --set; do nothing else", words.kind));
+                  fmt::format("print {} with every key, after --set, and end", words.kind));
   command.AddFlag("--help-config",
                   *help_config,
                   fmt::format("print every key of {} with its default", words.kind));

@@ -42,7 +42,7 @@ std::string ContentOf(const fs::path& file) {
                        searches,
                        searches == 1 ? "" : "es");
   } catch (const InputError&) {
-    return "something that is no results file of emplace, or a damaged one";
+    return "content that is not a results file of emplace, or a damaged one";
   }
 }
 

@@ -37,11 +37,10 @@ void RequireFiles(const ExportOptions& options) {
   for (const auto& [value, name] : {std::pair(&options.files.graph, "--graph"),
                                     std::pair(&options.files.cluster, "--cluster")}) {
     if (!value->empty()) continue;
-    throw InputError(
-        fmt::format("{}: a placement file does not tell where its graph and cluster "
-                    "are; {} is missing",
-                    options.input,
-                    name));
+    throw InputError(fmt::format(
+        "{}: a placement file does not name the files of its graph and cluster; {} is missing",
+        options.input,
+        name));
   }
 }
 
@@ -69,12 +68,11 @@ void WarnOfSharedNames(const std::vector<Json>& names, const Cluster& cluster) {
     if (names[d].is_null()) continue;
     const auto [other, is_new] = first.emplace(names[d], d);
     if (is_new) continue;
-    PrintWarning(
-        fmt::format("devices \"{}\" and \"{}\" are both exported as {}; the simulated "
-                    "times are of separate devices",
-                    cluster.device(other->second).name,
-                    cluster.device(d).name,
-                    names[d].dump()));
+    PrintWarning(fmt::format(
+        "devices \"{}\" and \"{}\" are both exported as {}, but the simulation had two devices",
+        cluster.device(other->second).name,
+        cluster.device(d).name,
+        names[d].dump()));
   }
 }
 
@@ -177,8 +175,8 @@ int ExportPlacement(const ExportOptions& options) {
 
 void AddExportCommand(Command program) {
   auto options = std::make_shared<ExportOptions>();
-  Command command = program.AddCommand(
-      "export", "Write a placement for use: as JSON, for TensorFlow or for PyTorch");
+  Command command =
+      program.AddCommand("export", "Export a placement as JSON, for TensorFlow or for PyTorch");
   command
       .Add("input",
            options->input,
@@ -193,32 +191,33 @@ void AddExportCommand(Command program) {
       .Required();
   command.Add("--agent",
               options->agent,
-              "whose best placement: a label of the run, or one "
-              "without its seed for the best seed; default: the best of all");
+              "agent whose best placement is exported: a label of the run, or one without its seed "
+              "for the best seed; default: the best of all");
   command
       .Add("--device-map",
            options->device_names,
-           "what the framework calls a device, where that is not cpu:N or gpu:N or not the "
-           "same one: gpu:0=/device:GPU:2 for TensorFlow, gpu:0=2 for PyTorch")
+           "the framework's name of a device, if the device is not called cpu:N or gpu:N or has "
+           "another number there: gpu:0=/device:GPU:2 for TensorFlow, gpu:0=2 for PyTorch")
       .SplitAt(',')
       .Type("DEVICE=NAME,...");
   command.Add("--graph",
               options->files.graph,
-              "the graph of a placement file; of results only if its file has moved");
+              "the graph of a placement file; with results, only if its file has moved");
   command.Add("--cluster",
               options->files.cluster,
-              "the cluster of a placement file; of results only if its file has moved");
-  command.Add(
-      "--costs", options->files.costs, "measured costs; of results only if their file has moved");
+              "the cluster of a placement file; with results, only if its file has moved");
+  command.Add("--costs",
+              options->files.costs,
+              "measured costs; with results, only if their file has moved");
   command.Add("--semantics",
               options->semantics,
-              fmt::format("simulate in {} semantics; default: as the file says, else {}",
+              fmt::format("simulate in {} semantics; default: the semantics in the file, else {}",
                           SemanticsNames(),
                           ToString(SimulatorOptions{}.semantics)));
   command.Add("-o,--output", options->output, "file to write; default: stdout");
   command.Footer(
-      "The simulated step time of the placement, and of what runs where the export is loaded, is "
-      "told on stderr.");
+      "The simulated step times of the placement and of the exported device map are printed on "
+      "stderr.");
   command.Does([options] { return ExportPlacement(*options); });
 }
 

@@ -43,8 +43,8 @@ ModuleConflict Decide(const Problem& problem,
   }
   if (best < 0) {
     throw InputError(
-        fmt::format("graph \"{}\": the ops of module \"{}\" and what is bound to it may not run on "
-                    "one device (device_kinds), so it can have none in a device_map",
+        fmt::format("graph \"{}\": a device_map needs one device for module \"{}\", but no device "
+                    "may run all of its ops and the ops bound to them (device_kinds)",
                     problem.graph().name(),
                     first_unit));
   }
@@ -142,8 +142,8 @@ DeviceMap MakeDeviceMap(const Problem& problem, const std::vector<DeviceIndex>& 
 std::string FormatConflicts(const DeviceMap& map, const Cluster& cluster) {
   if (map.conflicts.empty()) return "";
   std::string text = fmt::format(
-      "conflicts        {} of {} modules had ops on several devices; {:.1f} % of the time was "
-      "placed elsewhere than it now runs\n",
+      "conflicts        {} of {} modules had ops on several devices; the export moves {:.1f} % of "
+      "the time to another device\n",
       std::accumulate(map.conflicts.begin(),
                       map.conflicts.end(),
                       size_t{0},

@@ -63,7 +63,7 @@ std::map<std::string, std::string> ParseDeviceNames(const std::vector<std::strin
       ThrowUnknown("--device-map", "device", device, cluster.DeviceNames());
     }
     if (!std::regex_match(name, rules.device)) {
-      throw InputError(fmt::format("--device-map: {}: \"{}\" is no device of {}; expected {}",
+      throw InputError(fmt::format("--device-map: {}: \"{}\" is not a device of {}; expected {}",
                                    device,
                                    name,
                                    rules.framework,
@@ -93,7 +93,7 @@ std::vector<Json> NameDevices(const Cluster& cluster,
     if (names[d].is_null()) {
       throw InputError(
           fmt::format("device \"{}\" of cluster \"{}\" has no name in {} (only cpu:N and gpu:N "
-                      "have); tell it with --device-map {}=NAME, NAME {}",
+                      "have); give one with --device-map {}=NAME, NAME {}",
                       device,
                       cluster.name(),
                       RulesOf(framework).framework,

@@ -175,8 +175,8 @@ ModuleUnits FindModuleUnits(const Graph& graph, const std::set<std::string>& blo
   const auto is_root = [](const std::string& path) { return path.empty(); };
   if (std::all_of(paths.begin(), paths.end(), is_root)) {
     throw InputError(
-        fmt::format("graph \"{}\": no op tells its module (attributes.module), so there are no "
-                    "modules to give devices to; expected a graph of `emplace import --from torch`",
+        fmt::format("graph \"{}\": no op names its module (attributes.module), so a device_map has "
+                    "no modules; expected a graph of `emplace import --from torch`",
                     graph.name()));
   }
   return UnitFinder(graph, blocks).Find();

@@ -52,7 +52,7 @@ struct Experiment {
   }
   void ThrowIfStopped() const {
     if (!StopRequest::requested()) return;
-    throw RunError(fmt::format("stopped: what was done is in {}, --resume continues from there",
+    throw RunError(fmt::format("stopped: the finished part is in {}; --resume continues from there",
                                output.string()));
   }
 };
@@ -219,7 +219,7 @@ void OpenResults(Experiment& experiment, bool resume) {
   std::error_code ignored;
   const bool resumed = resume && fs::exists(experiment.output, ignored);
   if (resume && !resumed) {
-    PrintWarning(experiment.output.string() + ": is not there yet; a new experiment begins");
+    PrintWarning(experiment.output.string() + ": does not exist yet; a new experiment starts");
   }
   const GeneralizePlan& plan = experiment.plan;
   if (resumed) {
@@ -303,9 +303,9 @@ int Generalize(const ConfigOptions& options) {
     failed += experiment.results[index].failures.size();
   }
   Print(fmt::format(
-      "final, best: step time over the best known of the graph; final: of the placement that the "
-      "method hands over (the last of a policy with `updates`, else the best), best: of the best "
-      "that it evaluated\nresults  {}\n",
+      "final, best: step time over the best known step time of the graph. final: of the placement "
+      "that the method returns\n(the last one of a policy with `updates`, else the best one); "
+      "best: of the best placement that it evaluated.\nresults  {}\n",
       experiment.output.string()));
   if (failed > 0) {
     throw RunError(
@@ -323,18 +323,18 @@ void AddGeneralizeCommand(Command program) {
   AddConfigCommand(
       program,
       {.name = "generalize",
-       .sentence = "Train policies on graphs of a family, then place graphs they never saw",
+       .sentence = "Train policies on some graphs of a family and test them on other graphs of it",
        .kind = "a generalisation config",
        .where = "a path, or a name in the folder configs/generalization",
        .setting = "families=[ptb]",
-       .output = "results file (HDF5); default: results/CONFIG.h5, with what --set changes in its "
-                 "name",
+       .output =
+           "results file (HDF5); default: results/CONFIG.h5, with the changes of --set in its name",
        .output_type = "FILE.h5",
-       .resume = "go on with what the results file holds: trainings and tests that are done are "
-                 "kept, stopped trainings continued",
+       .resume = "resume from the results file: keep finished trainings and tests, continue "
+                 "stopped trainings",
        .jobs = "trainings or tests",
-       .dry_run = "check everything and print the trainings and tests; train and write nothing",
-       .force = "write over an earlier results file"},
+       .dry_run = "check everything and print the trainings and tests, without training or writing",
+       .force = "overwrite an earlier results file"},
       *options,
       [] { return DescribeFields<GeneralizeConfig>(); },
       [options] { return Generalize(*options); });

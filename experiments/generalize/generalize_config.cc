@@ -67,7 +67,7 @@ FamilyPlan ReadFamily(const ConfigNode& name,
   plan.test = ResolveGraphs(config.test, root.At("test").Where(), folder, run.max_test_graphs);
   for (const fs::path& graph : plan.test) {
     if (std::find(plan.train.begin(), plan.train.end(), graph) == plan.train.end()) continue;
-    root.At("test").Fail(fmt::format("{} is among the training graphs, too", graph.string()));
+    root.At("test").Fail(fmt::format("{} is also a training graph", graph.string()));
   }
   const auto clusters = [&](const char* key, const std::vector<std::string>& names, std::size_t n) {
     if (!run.cluster.empty()) {
@@ -86,7 +86,8 @@ FamilyPlan ReadFamily(const ConfigNode& name,
       ParsePriority(config.priority, PlaceOf(root, "priority").Where(), plan.simulator.semantics);
   if (plan.priority == Priority::kGiven || plan.priority == Priority::kSearched) {
     root.At("priority")
-        .Fail(fmt::format("a family has many graphs, expected id or upward_rank, got {}",
+        .Fail(fmt::format("one issue order does not fit the many graphs of a family; expected id "
+                          "or upward_rank, got {}",
                           ToString(plan.priority)));
   }
   return plan;
@@ -94,7 +95,8 @@ FamilyPlan ReadFamily(const ConfigNode& name,
 
 TrainPlan ReadTrain(const ConfigNode& node, AgentSpec agent) {
   if (!agent.entry->make_trainer) {
-    node.Fail(fmt::format("agent \"{}\" has no policy that fits other graphs", agent.entry->name));
+    node.Fail(
+        fmt::format("the policy of agent \"{}\" does not fit other graphs", agent.entry->name));
   }
   return {std::move(agent), ReadCount(node.At("training_updates"))};
 }
@@ -132,44 +134,45 @@ TestPlan ReadTest(const ConfigNode& node, AgentSpec agent, const std::vector<Tra
 
 void GeneralizeConfig::Visit(FieldVisitor& v) {
   v.Field("families", families, "required: names of configs/families, or paths");
-  v.Field(
-      "cluster", cluster, "where to place all graphs, in the place of the families' own clusters");
+  v.Field("cluster", cluster, "cluster for all graphs, instead of the families' own clusters");
   v.Field("train",
           train,
-          "policies to train: agents as in a run config, with training_updates; each is trained on "
-          "all training graphs of a family at once");
+          "policies to train: agents as in a run config, with training_updates; each policy is "
+          "trained on all training graphs of a family together");
   v.Field("test",
           test,
-          "required: how the other graphs are placed: agents as in a run config, with policy: a "
-          "label of `train` (whose settings it takes over) and evaluations: a budget, 100,000 "
-          "unless given");
-  v.Field("seeds", seeds, "seeds of trainings and tests: [0, 1, 2] or \"0:3\", of one alone [3]");
+          "required: methods that place the other graphs, as agents in a run config. Further keys: "
+          "policy, a label of `train` (its settings are taken over), and evaluations, a budget "
+          "(default 100,000)");
+  v.Field("seeds", seeds, "seeds of trainings and tests: [0, 1, 2] or \"0:3\"; a single one: [3]");
   v.Field("max_train_graphs",
           max_train_graphs,
           AtLeast(0),
-          "how many graphs of each family to train on; 0: all");
+          "number of training graphs of each family; 0: all");
   v.Field("max_test_graphs",
           max_test_graphs,
           AtLeast(0),
-          "how many unseen graphs of each family to place; 0: all");
+          "number of unseen graphs of each family; 0: all");
   v.Field("jobs", jobs, AtLeast(0), "trainings or tests at a time; 0: one per core");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
 void FamilyConfig::Visit(FieldVisitor& v) {
   v.Field("name", name, "name of the family");
-  v.Field("cluster", cluster, "where to place its graphs");
+  v.Field("cluster", cluster, "cluster for its graphs");
   v.Field("semantics", semantics, SemanticsNames().c_str());
   v.AddedField("priority", priority, "id", "issue order of stream semantics: id or upward_rank");
   v.Field("count_gaps", count_gaps, "the step time counts trailing gaps");
   v.Field("simulate_groups", simulate_groups, "simulate each group as a few ops");
-  v.Field("coarsen", coarsen, "passes, as in a run config");
+  v.Field("coarsen", coarsen, "coarsening passes, as in a run config");
   v.Field("train", train, "graphs to train on");
-  v.Field("test", test, "graphs that training does not see");
+  v.Field("test", test, "graphs that are not used in training");
   v.AddedField("train_clusters",
                train_clusters,
-               "where to place the training graphs, in turn, in the place of `cluster`");
-  v.AddedField("test_clusters", test_clusters, "the same for the unseen graphs");
+               "clusters for the training graphs, in turn, instead of `cluster`");
+  v.AddedField("test_clusters",
+               test_clusters,
+               "clusters for the unseen graphs, in turn, instead of `cluster`");
 }
 
 GeneralizePlan ReadGeneralizePlan(const fs::path& path,

@@ -68,11 +68,11 @@ void RequireSameFamily(const ResultsReader& reader,
   RequireSameSettings(before.yaml, now.yaml, "family config", where);
   const auto require = [&](bool same, const std::string& name) {
     if (same) return;
-    throw InputError(fmt::format(
-        "{}: was made with other {}, or other versions of them; restore them, or name another "
-        "file with -o",
-        where,
-        name));
+    throw InputError(
+        fmt::format("{}: was made with other {}, or other versions of them; restore them, or "
+                    "name another file with -o",
+                    where,
+                    name));
   };
   require(before.graphs == now.graphs && before.graphs_fingerprint == now.graphs_fingerprint,
           "graphs");
@@ -114,7 +114,7 @@ void RequireIndices(const FamilyResults& results,
       continue;
     }
     throw InputError(
-        fmt::format("{}/tests: row {} names a graph or method that is not there", where, row));
+        fmt::format("{}/tests: row {} names a graph or method that does not exist", where, row));
   }
 }
 

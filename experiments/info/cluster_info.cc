@@ -182,7 +182,8 @@ std::string KindLine(const DeviceKind& kind) {
                                    std::pair("launch", kind.launch)}) {
     if (time > 0) parts.push_back(fmt::format("{} {}", name, FormatTime(time)));
   }
-  if (parts.empty()) parts.emplace_back("no figures: costs come with the graph or a cost table");
+  if (parts.empty())
+    parts.emplace_back("no figures; the costs come from the graph or a cost table");
   return fmt::format("{}: {}\n", kind.name, fmt::join(parts, "; "));
 }
 

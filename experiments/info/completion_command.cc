@@ -35,7 +35,8 @@ void AddCompletionCommand(Command program) {
   Command command = program.AddCommand(
       "completion", "Print a script that completes commands in bash, zsh or fish");
   command.Add("shell", options->shell, "bash, zsh or fish; the scripts call `words`").Required();
-  command.Add("words", options->words, "after `words --`: the words of a command line to complete");
+  command.Add(
+      "words", options->words, "the words of the command line to complete, after `words --`");
   command.Footer(
       "bash: eval \"$(emplace completion bash)\" in ~/.bashrc; zsh: the same in ~/.zshrc, after\n"
       "compinit; fish: emplace completion fish > ~/.config/fish/completions/emplace.fish");

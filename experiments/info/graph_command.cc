@@ -65,7 +65,7 @@ void RequireExtension(const std::string& path,
   for (const std::string& extension : extensions) {
     if (path.ends_with(extension)) return;
   }
-  throw InputError(fmt::format("{}: cannot tell the format of \"{}\"; choices: {}",
+  throw InputError(fmt::format("{}: the format of \"{}\" is unknown; choices: {}",
                                where,
                                path,
                                fmt::join(extensions, ", ")));
@@ -106,8 +106,8 @@ Instance ReadTaskGraph(const GraphOptions& options) {
   const std::string name = std::filesystem::path(options.file).stem().string();
   const TaskGraph tasks = parse(ReadFile(options.file), name, options.file);
   if (options.devices == 0 && tasks.processors == 0) {
-    throw InputError(
-        fmt::format("{}: names no number of processors; give it with --devices", options.file));
+    throw InputError(fmt::format("{}: the number of processors is missing; give it with --devices",
+                                 options.file));
   }
   return MakeInstance(
       tasks, options.devices > 0 ? options.devices : tasks.processors, options.file);
@@ -115,7 +115,8 @@ Instance ReadTaskGraph(const GraphOptions& options) {
 
 Instance ReadMaxLoadFile(const GraphOptions& options) {
   if (options.devices > 0) {
-    throw InputError(fmt::format("--devices: {} says how many devices there are", options.file));
+    throw InputError(
+        fmt::format("--devices: {} already gives the number of devices", options.file));
   }
   const std::string name = std::filesystem::path(options.file).stem().string();
   return ReadMaxLoad(ReadFile(options.file), name, options.file);
@@ -245,16 +246,17 @@ void AddGraphCommand(Command program) {
   info.AddFlag("--json", options->json, "as JSON");
   runs(info, Info);
 
-  Command validate = AddPart(command,
-                             "validate",
-                             "Exit code 0 if the file is a valid graph, 2 if not; warns of likely "
-                             "mistakes: missing FLOPs, sizes unlike the shapes, unread gradients",
-                             options);
-  validate.AddFlag("--strict", options->strict, "a warning is an error: exit code 2");
-  validate.Add("--cluster",
-               options->cluster,
-               "cluster whose device kinds the ops may ask for; without it those of `emplace list "
-               "device-kinds`");
+  Command validate =
+      AddPart(command,
+              "validate",
+              "Exit code 0 if the file is a valid graph, 2 if not; warns of likely mistakes: "
+              "missing FLOPs, sizes that differ from the shapes, unread gradients",
+              options);
+  validate.AddFlag("--strict", options->strict, "treat warnings as errors, with exit code 2");
+  validate.Add(
+      "--cluster",
+      options->cluster,
+      "cluster whose device kinds the ops may name; default: those of `emplace list device-kinds`");
   runs(validate, Validate);
 
   Command convert = command.AddCommand(
@@ -262,24 +264,25 @@ void AddGraphCommand(Command program) {
   convert
       .Add("file",
            options->file,
-           "graph: a name of `emplace list graphs` or a path; or an instance: .stg, .dot, or what "
-           "--from says")
+           "graph: a name of `emplace list graphs` or a path; or an instance: .stg, .dot, or the "
+           "format of --from")
       .Required();
   convert
       .Add("output",
            options->output,
-           "file to write: .json, .json.gz, of a graph also .dot; of an instance, NAME.json[.gz] "
-           "with NAME.cluster.yaml and, if the file tells a schedule, NAME.placement.json")
+           "file to write. Graph: .json, .json.gz or .dot. Instance: NAME.json[.gz]; "
+           "NAME.cluster.yaml is written as well, and NAME.placement.json if the file has a "
+           "schedule")
       .Required();
   convert.Add("--from",
               options->from,
-              "format of the input, whatever its name says: graph, stg (Standard Task Graph Set), "
-              "dot (Graphviz with a Weight for every node and edge), max_load (JSON with costs of "
-              "nodes and edges, for objective: period)");
+              "format of the input, instead of the one of its extension: graph, stg (Standard Task "
+              "Graph Set), dot (Graphviz with a Weight for every node and edge), max_load (JSON "
+              "with costs of nodes and edges, for objective: period)");
   convert
       .Add("--devices",
            options->devices,
-           "processors of an instance; without it as many as the file says")
+           "number of processors of an instance; default: the number in the file")
       .Positive();
   runs(convert, Convert);
 
@@ -289,32 +292,35 @@ void AddGraphCommand(Command program) {
   generate
       .Add("output",
            options->output,
-           "graph to write, NAME.json or NAME.json.gz; beside it NAME.cluster.yaml and "
-           "NAME.placement.json, which reaches the optimum")
+           "graph to write, NAME.json or NAME.json.gz; also writes NAME.cluster.yaml and "
+           "NAME.placement.json, which is optimal")
       .Required();
   generate.Add("--ops", planted.ops, "number of ops").ShowDefault();
   generate.Add("--devices", planted.devices, "number of devices").ShowDefault();
-  generate.Add("--readers", planted.readers, "mean readers per op").ShowDefault();
-  generate.Add("--ccr", planted.ccr, "mean time of a message over mean cost of an op")
+  generate.Add("--readers", planted.readers, "mean number of readers per op").ShowDefault();
+  generate.Add("--ccr", planted.ccr, "mean time of a message divided by mean cost of an op")
       .ShowDefault();
   generate
       .Add("--slowest",
            planted.slowest,
-           "how many times as long ops take on the last device as on the first; 1: all are equal")
+           "time of an op on the last device divided by its time on the first; 1: all devices are "
+           "equal")
       .ShowDefault();
   generate.AddFlag("--chains",
                    planted.chains,
-                   "every op reads the one before it on its planted device, so that queue "
+                   "let every op read the one before it on its planted device, so that queue "
                    "semantics reach the optimum, too");
   generate.AddFlag("--shuffle",
                    planted.shuffle,
-                   "ids in random order, not in that of planted starts; stream semantics reach the "
-                   "optimum in the placement's issue order then");
-  generate.Add("--seed", planted.seed, "another one, another problem").ShowDefault();
+                   "number the ops in random order instead of the order of planted starts; stream "
+                   "semantics then reach the optimum in the placement's issue order");
+  generate.Add("--seed", planted.seed, "each seed gives another problem").ShowDefault();
   runs(generate, Generate);
 
-  Command coarsen = AddPart(
-      command, "coarsen", "Apply coarsening passes; prints how many groups each leaves", options);
+  Command coarsen = AddPart(command,
+                            "coarsen",
+                            "Apply coarsening passes and print the number of groups after each",
+                            options);
   coarsen
       .Add("--pass",
            options->passes,
@@ -324,10 +330,10 @@ void AddGraphCommand(Command program) {
       .Type("PASS")
       .OneAtATime()
       .Required();
-  coarsen.Add("--cluster",
-              options->cluster,
-              "weigh ops by their cost on their best device of this cluster; without it by "
-              "FLOPs and bytes");
+  coarsen.Add(
+      "--cluster",
+      options->cluster,
+      "weigh ops by their cost on their best device of this cluster; default: by FLOPs and bytes");
   coarsen.Add("--dot", options->dot, "write the groups for Graphviz");
   coarsen.Add("-o,--output", options->output, "write the contracted graph (an approximation)");
   runs(coarsen, Coarsen);

@@ -114,7 +114,7 @@ std::vector<std::string> NamesOf(const std::vector<Item>& items) {
 std::string AgentPage(const std::string& name) {
   const AgentEntry& entry = AllAgents().Find(name, "list agents");
   std::string text = fmt::format("{}: {}\n", entry.name, entry.sentence);
-  text += entry.uses_seed ? "uses the seed\n" : "uses no seed: run once\n";
+  text += entry.uses_seed ? "uses the seed\n" : "does not use the seed; it runs once\n";
   text += entry.growth + "\n";
   if (entry.most_groups < std::numeric_limits<int>::max()) {
     text += fmt::format("refuses graphs of more than {} groups\n", entry.most_groups);
@@ -197,7 +197,7 @@ void AddListCommand(Command program) {
            "agents, clusters, constructive-agents, costs, device-kinds, families, graphs, layouts, "
            "problems or sweeps")
       .Required();
-  command.Add("name", options->name, "only this name; for an agent also its settings");
+  command.Add("name", options->name, "describe only this name; for an agent, also its settings");
   command.AddFlag("--json", options->json, "as a JSON object");
   command.Does([options] { return List(*options); });
 }

@@ -146,9 +146,9 @@ std::string AblationMarkdown(std::span<const GraphFidelity> graphs) {
     text += MarkdownRow(cells);
   }
   return "\n" + text +
-         "\nWith less of the model: interference: devices slow one another down; cold reads: what "
-         "crosses is in no cache; isolated op costs: of ops\ntimed alone; calibrated before: as "
-         "profiled, not in these rounds\n";
+         "\nErrors without parts of the model. interference: devices slow one another down; cold "
+         "reads: a tensor from another device is not in\nany cache; isolated op costs: ops timed "
+         "alone; calibrated before: the costs of the profile, not of these rounds\n";
 }
 
 }  // namespace
@@ -246,13 +246,13 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
                      FormatTau(f.kendall_tau),
                      FormatTau(f.repeat_tau)));
     line("choice",
-         fmt::format("the best simulated placement takes {} longer than the best measured one, the "
-                     "best of the simulated top 10 {}",
+         fmt::format("the best simulated placement takes {} longer than the best measured one; the "
+                     "best of the simulated top 10 takes {} longer",
                      FormatShare(f.best_regret),
                      FormatShare(f.top_regret)));
     text += FormatPairSummary(summary, verification);
     line("noise",
-         fmt::format("single steps of a placement vary by {}, medians of the first and the second "
+         fmt::format("single steps of a placement vary by {}; medians of the first and the second "
                      "half of its {} rounds differ by {}",
                      FormatShare(f.repeat_noise),
                      verification.rounds,
@@ -261,8 +261,8 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
     line("step time error", FormatShare(summary.max_error));
   }
   line("drift",
-       fmt::format("\"{}\" took {:+.2f} % at the end against the beginning; clocks moved by "
-                   "{:+.2f} %",
+       fmt::format("the step time of \"{}\" changed by {:+.2f} % from the beginning to the end; "
+                   "clocks changed by {:+.2f} %",
                    verification.placements[0].candidate.label,
                    100 * summary.reference_drift,
                    100 * summary.clock_change));
@@ -274,21 +274,19 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
   }
   line("busy time error", fmt::format("{}", fmt::join(busy, ", ")));
   line("op costs from",
-       fmt::format("{} (of the simulated ops' time; what is not measured is estimated)",
+       fmt::format("{} (of the simulated ops' time; the rest is estimated)",
                    FormatShares(summary.shares)));
-  line(
-      "kernels",
-      fmt::format("{} of the ops' time real, {} stand-ins (kernels of about the same work, for ops "
-                  "that emplace has none of)",
-                  FormatShare(1 - summary.proxy_share, 1),
-                  FormatShare(summary.proxy_share, 1)));
-  line(
-      "peak memory",
-      fmt::format("the plan counts the simulator's for {} of {} placements; it takes {} more (gaps "
-                  "between tensors)",
-                  summary.equal_peaks,
-                  count,
-                  FormatShare(summary.arena_overhead, 1)));
+  line("kernels",
+       fmt::format("{} of the ops' time real, {} stand-ins (kernels of about the same work, for "
+                   "ops without a kernel in emplace)",
+                   FormatShare(1 - summary.proxy_share, 1),
+                   FormatShare(summary.proxy_share, 1)));
+  line("peak memory",
+       fmt::format("the plan's peak equals the simulated one for {} of {} placements; its arenas "
+                   "take {} more (gaps between tensors)",
+                   summary.equal_peaks,
+                   count,
+                   FormatShare(summary.arena_overhead, 1)));
   line("dispatch",
        fmt::format("{}: {}",
                    ToString(verification.mode),
@@ -305,9 +303,10 @@ std::string FormatFidelityMarkdown(std::span<const GraphFidelity> graphs) {
   }
   if (graphs.size() > 1) text += MarkdownRow(Cells("all", graphs));
   text +=
-      "\nnoise: how far medians of two halves of the rounds are apart; MAPE: mean error; tau: rank "
-      "correlation; pairs in order: of those\nmeasured more than 5 % apart; regret: of the best "
-      "simulated, or the best of ten, against the best measured; arena: memory that is taken\n";
+      "\nnoise: difference between the medians of the two halves of the rounds; MAPE: mean "
+      "absolute error; tau: rank correlation (Kendall);\npairs in order: share of the pairs "
+      "measured more than 5 % apart; regret: extra time of the best simulated placement, or of the "
+      "best\nof the simulated top 10, over the best measured one; arena: allocated memory\n";
   text += AblationMarkdown(graphs);
   if (const auto residuals = PooledResiduals(graphs)) {
     text += "\n" + FormatResidualMarkdown(*residuals);

@@ -39,16 +39,16 @@ std::string Verdict(const ResidualReport& report) {
   for (const TraitCorrelation& trait : report.traits) {
     if (trait.is_systematic()) above.emplace_back(ToString(trait.trait));
   }
-  const std::string all = fmt::format("the largest of the correlations is above that of {}",
+  const std::string all = fmt::format("the largest correlation exceeds that of {} of the shuffles",
                                       FormatShare(report.largest_above, 1));
   if (above.empty()) {
     return fmt::format(
-        "Nothing systematic: errors go with none of these more than shuffled ones do in 95 of 100 "
-        "shuffles ({}).",
+        "Nothing systematic: no correlation exceeds those of 95 of 100 shuffles of the errors "
+        "({}).",
         all);
   }
   return fmt::format(
-      "Systematic: errors go with {} more than shuffled ones do in 95 of 100 shuffles ({}).",
+      "Systematic: the correlations with {} exceed those of 95 of 100 shuffles of the errors ({}).",
       fmt::join(above, ", "),
       all);
 }
@@ -84,12 +84,14 @@ std::string FormatIntervalSummary(const VerificationSummary& summary,
       std::isfinite(interval.held_out_coverage)
           ? fmt::format(" (of which it covers {})", FormatShare(interval.held_out_coverage, 1))
           : "";
-  return SummaryLine("interval",
-                     fmt::format("{:.0f} % of measured times are {} from simulated ones, by {}{}",
-                                 100 * interval.level,
-                                 FormatRatios(interval),
-                                 step.source,
-                                 covered)) +
+  return SummaryLine(
+             "interval",
+             fmt::format(
+                 "{:.0f} % of measured times differ from simulated ones by {}, according to {}{}",
+                 100 * interval.level,
+                 FormatRatios(interval),
+                 step.source,
+                 covered)) +
          SummaryLine("coverage",
                      fmt::format("{} of {} placements ({}); {} of their single steps",
                                  f.covered,
@@ -107,8 +109,8 @@ std::string FormatPairSummary(const VerificationSummary& summary,
   const int rounds = pairs.to_fastest[0].rounds;
   if (rounds < kLeastPairedRounds) {
     return SummaryLine("fastest",
-                       fmt::format("{} by its median; {} rounds are too few to tell placements "
-                                   "apart, expected at least {}",
+                       fmt::format("{} by its median; {} rounds are too few to distinguish "
+                                   "placements; expected at least {}",
                                    label(pairs.fastest),
                                    rounds,
                                    kLeastPairedRounds));
@@ -124,14 +126,15 @@ std::string FormatPairSummary(const VerificationSummary& summary,
                                  label(pairs.fastest),
                                  rounds,
                                  Listed(alike))) +
-         SummaryLine("pairs",
-                     fmt::format("{} of {} differ: the {:.0f} % interval of the median ratio of "
-                                 "steps of the same round leaves out 1; {} of these simulated in "
-                                 "that order",
-                                 pairs.differing,
-                                 pairs.pairs,
-                                 100 * kPairedLevel,
-                                 FormatShare(pairs.in_order, 1)));
+         SummaryLine(
+             "pairs",
+             fmt::format(
+                 "{} of {} differ (the {:.0f} % interval of the median ratio of steps of the same "
+                 "round does not contain 1); {} of these are simulated in that order",
+                 pairs.differing,
+                 pairs.pairs,
+                 100 * kPairedLevel,
+                 FormatShare(pairs.in_order, 1)));
 }
 
 std::string FormatAgainstFastest(const PairedRatio& ratio) {
@@ -143,7 +146,9 @@ std::string FormatAgainstFastest(const PairedRatio& ratio) {
 
 std::string FormatResidualMarkdown(const ResidualReport& report) {
   std::vector<std::vector<std::string>> lines = {
-      {fmt::format("errors of {} placements, {} graphs, go with", report.placements, report.graphs),
+      {fmt::format("correlation of the errors of {} placements of {} graphs with",
+                   report.placements,
+                   report.graphs),
        "Pearson",
        "above shuffled",
        "Spearman",

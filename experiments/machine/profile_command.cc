@@ -52,7 +52,7 @@ std::string ClusterName(const fs::path& path) {
 CostTable EarlierProfile(const ProfileCommandOptions& options) {
   std::error_code ignored;
   if (!fs::exists(options.output, ignored)) {
-    if (options.resume) PrintWarning(options.output + ": is not there yet; a new profile begins");
+    if (options.resume) PrintWarning(options.output + ": does not exist yet; a new profile starts");
     return {};
   }
   CostTable earlier = ReadCostTable(options.output);
@@ -62,7 +62,7 @@ CostTable EarlierProfile(const ProfileCommandOptions& options) {
       "{}: holds a {} of {}; --force overwrites it, --resume continues it, -o names another "
       "file",
       options.output,
-      earlier.complete ? "profile" : "profile that was cut off",
+      earlier.complete ? "profile" : "stopped profile",
       earlier.machine));
 }
 
@@ -79,12 +79,11 @@ CostTable MeasureMachine(const Machine& machine,
   } catch (const InputError& error) {  // the earlier profile belongs to another machine
     throw InputError(fmt::format("{}: {}", options.output, error.what()));
   } catch (const DriftError& error) {
-    throw RunError(
-        fmt::format("{}; {} holds what was measured before: stop other programs on this "
-                    "machine, then the same command with --resume continues from there; "
-                    "--allow-drift keeps what drifts",
-                    error.what(),
-                    options.output));
+    throw RunError(fmt::format(
+        "{}; {} holds the measurements before the drift: stop other programs on this machine, then "
+        "continue with the same command and --resume; --allow-drift keeps measurements that drift",
+        error.what(),
+        options.output));
   }
 }
 
@@ -113,8 +112,8 @@ int Profile(const ProfileCommandOptions& options) {
   WriteFileAtomically(options.output, FormatCostTable(table));
   if (!table.complete) {
     throw RunError(
-        fmt::format("stopped: {} holds what was measured; the same command with "
-                    "--resume continues from there",
+        fmt::format("stopped: {} holds the measurements so far; the same command with --resume "
+                    "continues from there",
                     options.output));
   }
   const Cluster cluster =
@@ -144,7 +143,8 @@ void AddProfileCommand(Command program) {
   command
       .Add("--graph",
            options->graphs,
-           "whose ops to measure: a name of `emplace list graphs` or a path; may be repeated")
+           "graph whose ops are measured: a name of `emplace list graphs` or a path; may be "
+           "repeated")
       .OneAtATime();
   command
       .Add("--devices",
@@ -159,12 +159,11 @@ void AddProfileCommand(Command program) {
   command
       .Add("--cluster-output",
            options->cluster_output,
-           "cluster file; default: beside the cost file, NAME.cluster.yaml")
+           "cluster file; default: NAME.cluster.yaml in the folder of the cost file")
       .Type("FILE.yaml");
-  command.AddFlag("--resume",
-                  options->resume,
-                  "go on with what the cost file holds: what was measured is kept");
-  command.AddFlag("--force", options->force, "write over an earlier profile");
+  command.AddFlag(
+      "--resume", options->resume, "resume from the cost file and keep its measurements");
+  command.AddFlag("--force", options->force, "overwrite an earlier profile");
   command
       .Add("--seconds",
            options->profile.rule.max_seconds,
@@ -174,25 +173,26 @@ void AddProfileCommand(Command program) {
   command
       .Add("--in-situ",
            options->profile.in_situ_placements,
-           "placements of each graph that are executed, for the times of ops within whole steps")
+           "number of placements of each graph that are executed to time ops within whole steps")
       .NotNegative()
       .ShowDefault();
   command.AddFlag("--cold", options->cold, "also time ops with flushed caches");
   command.AddFlag(
       "--eager", options->eager, "issue whole steps op by op instead of as captured graphs");
-  command.AddFlag(
-      "--no-links", options->no_links, "measure links with three sizes only, and no contention");
+  command.AddFlag("--no-links",
+                  options->no_links,
+                  "measure links with three sizes only, and do not measure contention");
   command.AddFlag("--no-interference",
                   options->no_interference,
-                  "do not run ops of devices that share memory beside one another; steps are then "
-                  "simulated in stream semantics");
-  command.AddFlag("--allow-drift",
-                  options->profile.keep_drifted,
-                  "keep what was measured while the machine's speed changed by more than 10 %, "
-                  "instead of measuring it again and ending after three attempts; costs and report "
-                  "say so");
-  command.AddFlag("--json", options->json, "the report as JSON on stdout");
-  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+                  "do not measure ops that run concurrently on devices that share memory; steps "
+                  "are then simulated in stream semantics");
+  command.AddFlag(
+      "--allow-drift",
+      options->profile.keep_drifted,
+      "keep measurements during which the machine's speed changed by more than 10 %, instead of "
+      "repeating them and failing after three attempts; costs and report mention the drift");
+  command.AddFlag("--json", options->json, "print the report as JSON on stdout");
+  command.AddFlag("--quiet", options->quiet, "print no progress on stderr");
   command.Does([options] {
     if (options->profile.keep_drifted) {  // without repeats or waiting
       options->profile.repeats = 0;

@@ -133,10 +133,9 @@ std::string KindsText(const CostTable& table) {
   }
   return FormatColumns(rows) +
          "signatures: ops that differ; alone: timed in a loop, with warm caches; cold: with "
-         "flushed "
-         "caches (--cold);\nin steps: timed within whole steps (in_situ in the cost file); "
-         "stand-ins: timed with a kernel of about the same work,\nfor ops that emplace has none "
-         "of\n";
+         "flushed caches (--cold);\nin steps: timed within whole steps (in_situ in the cost file); "
+         "stand-ins: timed with a kernel of about the same work,\nfor ops without a kernel in "
+         "emplace\n";
 }
 
 std::vector<std::pair<std::string, double>> LargestProxies(const GraphTime& account) {
@@ -172,13 +171,14 @@ std::string GraphsText(const std::vector<GraphTime>& accounts) {
                       FormatShare(share.time / account.total, 1)});
     }
     text += FormatColumns(rows);
-    text +=
-        fmt::format("if they were not measured: {} for half of the time, at most {} for {}\n",
-                    std::isfinite(account.fit_error)
-                        ? fmt::format("an error of at most {}", FormatShare(account.fit_error, 1))
-                        : "no fit",
-                    FormatShare(kGoodFit, 0),
-                    FormatShare(account.well_fitted / account.total, 1));
+    text += fmt::format(
+        "estimated from the other measurements instead: {} for half of the time, at most {} for "
+        "{}\n",
+        std::isfinite(account.fit_error)
+            ? fmt::format("an error of at most {}", FormatShare(account.fit_error, 1))
+            : "no fit",
+        FormatShare(kGoodFit, 0),
+        FormatShare(account.well_fitted / account.total, 1));
   }
   return text;
 }
@@ -205,7 +205,7 @@ std::string LadderText(const CostTable& table) {
   }
   if (rows.size() == 1) return "";
   return "\n" + FormatColumns(rows) +
-         "fits: times of ops that were not measured, from those that were; error: median of "
+         "fits: estimate the times of ops that were not measured; error: median error of "
          "predicting each measured signature\nfrom the others\n";
 }
 
@@ -226,11 +226,11 @@ std::string LinksText(const CostTable& table) {
     }
   }
   std::string text = "\n" + FormatColumns(rows) +
-                     "from: sizes from which latency and bandwidth hold; memory in_situ: copies "
-                     "within whole steps\n";
+                     "from: least size for which latency and bandwidth hold; memory in_situ: "
+                     "copies within whole steps\n";
   for (const Slowdown& slowdown : table.link_contention) {
     if (slowdown.factor < kContention) continue;
-    text += fmt::format("{} takes {:.2f} times as long beside {}\n",
+    text += fmt::format("{} takes {:.2f} times as long while {} runs\n",
                         slowdown.victim,
                         slowdown.factor,
                         slowdown.aggressor);
@@ -260,7 +260,8 @@ std::string InterferenceText(const CostTable& table) {
   std::string text = "\n" + FormatColumns(rows);
   if (least < 1) {
     text += fmt::format(
-        "noise: measured as faster than alone, by up to {}, which no neighbour can make it\n",
+        "noise: measured up to {} faster than alone, although a neighbour cannot make an op "
+        "faster\n",
         FormatShare(1 - least, 0));
   }
   return text;
@@ -313,7 +314,8 @@ std::string HeldOutText(const CostTable& table) {
   }
   if (rows.size() == 1) return "";
   return FormatColumns(rows) +
-         "held-out steps: executed, and simulated by costs that were calibrated without them\n\n";
+         "held-out steps: executed steps that were not used to calibrate the costs that simulate "
+         "them\n\n";
 }
 
 ordered_json FitsJson(const std::map<std::string, RooflineFit>& fits) {

@@ -276,7 +276,8 @@ int Validate(const ValidateOptions& options) {
 void AddValidateCommand(Command program) {
   auto options = std::make_shared<ValidateOptions>();
   Command command = program.AddCommand(
-      "validate", "Execute many placements on this machine and tell how far simulation is off");
+      "validate",
+      "Execute many placements on this machine and report the errors of simulated times");
   command
       .Add("--graph", options->graphs, "a name of `emplace list graphs` or a path; may be repeated")
       .OneAtATime()
@@ -292,42 +293,43 @@ void AddValidateCommand(Command program) {
               "cost file that `emplace profile` wrote; default: the machine is profiled first");
   command.Add("--cluster",
               options->cluster,
-              "cluster file that `emplace profile` wrote beside the cost file");
-  command.Add("--placements", options->placements, "placements of each graph")
+              "cluster file that `emplace profile` wrote with the cost file");
+  command.Add("--placements", options->placements, "number of placements of each graph")
       .Range(2, 100000)
       .ShowDefault();
-  command.Add("--rounds", options->rounds, "steps of each placement").Positive().ShowDefault();
+  command.Add("--rounds", options->rounds, "number of steps of each placement")
+      .Positive()
+      .ShowDefault();
   command
       .Add("--calibrate",
            options->calibrate,
-           "further placements, executed between the others, by which the model is calibrated "
-           "anew; each simulated by a model of the others, they tell how sure simulated times are "
-           "(from 9 on). 0: costs and cluster are taken as given, and what the cost file says of "
-           "that")
+           "further placements, executed between the others, that recalibrate the model. Each is "
+           "simulated by a model of the others, which gives the interval of simulated times (from "
+           "9 placements on). 0: costs, cluster and interval are those of the files")
       .NotNegative()
       .ShowDefault();
   command
       .Add("--seed",
            options->seed,
-           "seed of the placements; another one than that of the calibration")
+           "seed of the placements, which must differ from that of the calibration")
       .ShowDefault();
   command.Add("--seconds", options->seconds, "time for searching good placements of each graph [s]")
       .Positive()
       .ShowDefault();
   command.Add("-o,--output", options->output, "results file (HDF5)").Type("FILE.h5");
-  command.AddFlag("--force", options->force, "write over an earlier results file");
-  command.Add("--json", options->json, "everything as JSON, on stdout if no file is named")
+  command.AddFlag("--force", options->force, "overwrite an earlier results file");
+  command.Add("--json", options->json, "write everything as JSON, on stdout if no file is named")
       .ValueOptional(kJsonToStdout)
       .Type("FILE.json");
-  command.Add("--svg", options->svg, "picture: simulated against measured step times")
+  command.Add("--svg", options->svg, "plot of simulated against measured step times (SVG)")
       .Type("FILE.svg");
   command
       .Add("--errors-svg",
            options->errors_svg,
-           "picture: errors over crossing bytes and over overlap of devices")
+           "plot of errors over crossing bytes and over overlap of devices (SVG)")
       .Type("FILE.svg");
   command.AddFlag("--eager", options->eager, "issue steps op by op instead of as captured graphs");
-  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.AddFlag("--quiet", options->quiet, "print no progress on stderr");
   command.Does([options] { return Validate(*options); });
 }
 

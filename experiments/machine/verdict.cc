@@ -44,19 +44,18 @@ std::string JudgeSimulation(const Fidelity& f, double resolved) {
   const std::string errors = FormatErrors(f);
   if (!std::isfinite(resolved)) {
     return fmt::format(
-        "{}: {} placements are too few to say which differences to trust, expected "
-        "at least 5",
+        "{}: {} placements are too few to know which differences are reliable; expected at least 5",
         errors,
         f.placements);
   }
   if (resolved > kLeastResolved) {
     return fmt::format(
-        "do not trust it: {}; placements simulated up to {} apart may be in the wrong "
+        "not reliable: {}; placements whose simulated times differ by up to {} may be in the wrong "
         "order",
         errors,
         WholePercentAbove(resolved));
   }
-  return fmt::format("{}: trust it for differences above {}", errors, WholePercentAbove(resolved));
+  return fmt::format("{}: reliable for differences above {}", errors, WholePercentAbove(resolved));
 }
 
 // Returns half of the 95 % interval of the isolated timings / median, as a mean weighted by time; 0
@@ -79,14 +78,15 @@ std::string VerdictOf(const Verification& verification, const VerificationSummar
   const std::vector<VerifiedPlacement>& placements = verification.placements;
   if (std::abs(summary.reference_drift) > kMostDrift) {
     return fmt::format(
-        "too noisy to judge: \"{}\" took {:+.0f} % at the end against the beginning; {}",
+        "too noisy to judge: the step time of \"{}\" changed by {:+.0f} % from the beginning to "
+        "the end; {}",
         placements[0].candidate.label,
         100 * summary.reference_drift,
         kQuieten);
   }
   if (summary.fidelity && !std::isfinite(summary.fidelity->median_noise)) {
-    return "too few rounds to judge: one step of each placement says nothing about the noise; "
-           "expected --rounds of at least 2";
+    return "too few rounds to judge: one step of each placement does not show the noise; expected "
+           "--rounds of at least 2";
   }
   const double noise =
       summary.fidelity ? std::max(summary.fidelity->repeat_noise, summary.fidelity->median_noise)
@@ -98,13 +98,13 @@ std::string VerdictOf(const Verification& verification, const VerificationSummar
   const bool other_costs = summary.busy_ratio > kSlower || summary.busy_ratio < 1 / kSlower;
   if (other_costs && verification.calibration.empty()) {
     return fmt::format(
-        "not the machine of its costs: ops took {:.2f} times their costs (step times "
-        "are off by {}); profile it again",
+        "the costs do not fit this machine: ops took {:.2f} times their costs (step times are off "
+        "by {}); profile it again",
         summary.busy_ratio,
         FormatShare(summary.mape, 1));
   }
   if (!summary.fidelity) {
-    return fmt::format("error {}: one placement says nothing about the order of several",
+    return fmt::format("error {}: one placement does not show whether several are in order",
                        FormatShare(summary.mape, 1));
   }
   return JudgeSimulation(*summary.fidelity, summary.resolved);
@@ -125,8 +125,8 @@ std::string VerdictOf(const CostTable& table) {
   }
   std::erase_if(by_graph, [](const auto& graph) { return graph.second.size() < 2; });
   if (by_graph.empty()) {
-    return "not judged: no whole steps were executed on placements that the costs have not seen; "
-           "`emplace validate` does that";
+    return "not judged: no placements were held out of the calibration; `emplace validate` "
+           "executes some";
   }
   std::string verdict;
   double largest = -1;
@@ -140,7 +140,7 @@ std::string VerdictOf(const CostTable& table) {
     largest = resolved;
     verdict = JudgeSimulation(ComputeFidelity(points), resolved);
     if (by_graph.size() > 1)
-      verdict += fmt::format(" (of {} graphs the worst, {})", by_graph.size(), graph);
+      verdict += fmt::format(" (the worst of {} graphs, {})", by_graph.size(), graph);
   }
   return verdict;
 }

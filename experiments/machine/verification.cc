@@ -80,8 +80,11 @@ double LargestClockChange(const std::vector<ClockReading>& before,
       const double change = b.mhz / a.mhz - 1;
       if (std::abs(change) > std::abs(largest)) largest = change;
       if (std::abs(change) > kSteady) {
-        warnings.push_back(fmt::format(
-            "the clock of {} moved from {:.0f} to {:.0f} MHz meanwhile", a.device, a.mhz, b.mhz));
+        warnings.push_back(
+            fmt::format("the clock of {} changed from {:.0f} to {:.0f} MHz during the measurement",
+                        a.device,
+                        a.mhz,
+                        b.mhz));
       }
     }
   }
@@ -319,17 +322,18 @@ VerificationSummary Summarize(const Verification& verification) {
   summary.proxy_share = busy > 0 ? proxy / busy : 0;
   summary.busy_ratio = simulated_busy > 0 ? busy / simulated_busy : 1;
   if (summary.busy_ratio > kSlower) {
-    summary.warnings.push_back(fmt::format(
-        "the ops took {:.2f} times what their costs say: other work on this machine, or "
-        "costs of another one",
-        summary.busy_ratio));
+    summary.warnings.push_back(
+        fmt::format("the ops took {:.2f} times their costs: this machine does other work, or the "
+                    "costs are of another machine",
+                    summary.busy_ratio));
   }
   summary.clock_change =
       LargestClockChange(verification.clocks_before, verification.clocks_after, summary.warnings);
   summary.reference_drift = verification.reference_drift;
   if (std::abs(summary.reference_drift) > kSteady) {
     summary.warnings.push_back(
-        fmt::format("the machine drifted: \"{}\" took {:+.1f} % at the end against the beginning",
+        fmt::format("the machine drifted: the step time of \"{}\" changed by {:+.1f} % from the "
+                    "beginning to the end",
                     placements[0].candidate.label,
                     100 * summary.reference_drift));
   }

@@ -90,10 +90,12 @@ void AddVerifyCommand(Command program) {
   command.Add("results", options->results, "results file of `emplace run`")
       .Type("RESULT.h5")
       .Required();
-  command.Add("--top", options->top, "how many of the run's placements, best first")
+  command.Add("--top", options->top, "number of the run's placements to execute, best first")
       .Positive()
       .ShowDefault();
-  command.Add("--rounds", options->rounds, "steps of each placement").Positive().ShowDefault();
+  command.Add("--rounds", options->rounds, "number of steps of each placement")
+      .Positive()
+      .ShowDefault();
   command
       .Add("--devices",
            options->devices,
@@ -104,8 +106,8 @@ void AddVerifyCommand(Command program) {
   command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
   command.Add("--cluster", options->files.cluster, "the run's cluster, if its file has moved");
   command.Add("--costs", options->files.costs, "the run's cost file, if it has moved");
-  command.AddFlag("--json", options->json, "everything as JSON on stdout");
-  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.AddFlag("--json", options->json, "print everything as JSON on stdout");
+  command.AddFlag("--quiet", options->quiet, "print no progress on stderr");
   command.Does([options] { return VerifyRun(*options); });
 }
 

@@ -30,9 +30,10 @@ Grouping Apply(const Graph& graph,
 void CoarseningPass::Visit(FieldVisitor& v) {
   if (name == "single_consumer")
     v.Field("max_share", max_share, "largest share of the graph's cost");
-  if (name == "scope") v.Field("depth", depth, AtLeast(1), "leading scopes that must agree");
+  if (name == "scope")
+    v.Field("depth", depth, AtLeast(1), "number of leading scopes that must agree");
   if (name == "merge_cheapest" || name == "heavy_edge")
-    v.Field("groups", groups, AtLeast(1), "stop at this many groups");
+    v.Field("groups", groups, AtLeast(1), "number of groups at which merging stops");
 }
 
 CoarseningPass ParsePass(const ConfigNode& node) {

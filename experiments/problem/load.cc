@@ -98,7 +98,7 @@ std::shared_ptr<const CostTable> LoadCosts(const std::filesystem::path& path) {
   auto table = std::make_shared<const CostTable>(ReadCostTable(path));
   if (!table->complete) {
     PrintWarning(path.string() +
-                 ": the profile was cut off; costs of ops that it did not reach are fitted");
+                 ": the profile was interrupted; costs of ops that it did not measure are fitted");
   }
   return table;
 }

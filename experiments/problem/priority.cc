@@ -18,8 +18,8 @@ std::string_view ToString(Priority priority) {
 }
 
 std::string PriorityHelp() {
-  return "id (least id first), upward_rank (longest way to the end first), given (a placement "
-         "file's issue_order) or searched (by upward_rank at first, agents may choose another)";
+  return "id (least id first), upward_rank (longest path to the end first), given (a placement "
+         "file's issue_order) or searched (starts as upward_rank; agents may choose another order)";
 }
 
 Priority ParsePriority(std::string_view text, std::string_view where, Semantics semantics) {
@@ -28,7 +28,7 @@ Priority ParsePriority(std::string_view text, std::string_view where, Semantics 
     const auto priority = static_cast<Priority>(i);
     if (priority != Priority::kId && !EntryOf(semantics).has_issue_order) {
       throw InputError(
-          fmt::format("{}: {} semantics has no issue order, expected priority id, got {}",
+          fmt::format("{}: {} semantics has no issue order; expected priority id, got {}",
                       where,
                       ToString(semantics),
                       text));

@@ -2,7 +2,7 @@
 # written only when its content changes. Sources without git have the commit that `git archive` wrote to commit.txt.
 set(COMMIT "unknown")
 find_program(GIT git)
-if(GIT AND EXISTS ${SOURCE_DIR}/.git)  # not a checkout around an unpacked archive
+if(GIT AND EXISTS ${SOURCE_DIR}/.git)  # not a checkout that contains an unpacked archive
   execute_process(
     COMMAND ${GIT} --no-optional-locks -C ${SOURCE_DIR} describe --always --dirty --abbrev=12
       --match=no-tags

@@ -30,7 +30,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 File TemporaryFile() {
   File file(std::tmpfile());
   if (file == nullptr) {
-    throw RunError(fmt::format("dot: no temporary file: {}", std::strerror(errno)));
+    throw RunError(fmt::format("dot: cannot create a temporary file: {}", std::strerror(errno)));
   }
   return file;
 }
@@ -108,8 +108,8 @@ std::optional<GraphLayout> LayOutGraph(const std::vector<LayoutNode>& nodes,
   posix_spawn_file_actions_destroy(&files);
   if (error == ENOENT) {
     throw RunError(
-        "dot, which lays out the drawn graph, is not installed: install the package graphviz, or "
-        "go without the drawing by --no-graph");
+        "dot, which lays out the drawn graph, is not installed; install the package graphviz, or "
+        "leave out the drawing with --no-graph");
   }
   if (error != 0) throw RunError(fmt::format("dot: cannot be started: {}", std::strerror(error)));
   const std::optional<int> status = WaitFor(child, seconds);
@@ -135,7 +135,7 @@ GraphLayout ParsePlainLayout(const std::string& plain,
     edge_index[{fmt::format("n{}", edges[i].from), fmt::format("n{}", edges[i].to)}] = i;
   }
   const auto require = [](bool good, const std::string& line) {
-    if (!good) throw RunError(fmt::format("dot: wrote a line that is not understood: {}", line));
+    if (!good) throw RunError(fmt::format("dot: wrote a line of unknown form: {}", line));
   };
   size_t nodes_seen = 0, edges_seen = 0;
   std::istringstream lines(plain);

@@ -45,8 +45,8 @@ void RequireOneProblem(const ReportOptions& options, const std::vector<ProblemRu
   if (problems.size() == 1) return;
   const auto refuse = [&](const std::string& option) {
     throw InputError(
-        fmt::format("{}: is about one problem, the results hold {}: {}, {}{}; name the results "
-                    "file of one",
+        fmt::format("{}: applies to one problem, but the results hold {}: {}, {}{}; name the "
+                    "results file of one problem",
                     option,
                     problems.size(),
                     problems[0].title,
@@ -87,8 +87,9 @@ Json LevelsJson(const DrawnPlacement& drawn) {
        MakeDrawingLevels(*drawn.problem.exact, drawn.device_of_op, drawn.weight)) {
     Json json = LevelJson(graph, level, drawn.device_of_op, drawn.ops->num_devices(), drawn.weight);
     if (json.is_null()) {
-      PrintWarning(fmt::format(
-          "{}: dot takes too long to lay out {}, which are left out", graph.name(), level.name));
+      PrintWarning(fmt::format("{}: leaves out {}, because dot takes too long to lay them out",
+                               graph.name(),
+                               level.name));
     } else {
       levels.push_back(std::move(json));
     }
@@ -153,7 +154,7 @@ int WriteReport(const ReportOptions& options) {
 void AddReportCommand(Command program) {
   auto options = std::make_shared<ReportOptions>();
   Command command = program.AddCommand(
-      "report", "Write one HTML file that shows a run or a sweep: numbers, curves, placements");
+      "report", "Write an HTML page about a run or a sweep, with numbers, curves and placements");
   command.Add("results", options->inputs, "folder of a sweep, or results files of runs")
       .Type("DIR|RESULT.h5...")
       .Required();
@@ -163,27 +164,28 @@ void AddReportCommand(Command program) {
   command.Add("--title", options->title, "title of the page; default: name of the results");
   command.Add("--placement",
               options->placement,
-              "what to draw: the best placement of an agent (its label, or LABEL.seedN), or "
-              "a placement file (.json); default: the best of each problem");
+              "placement to draw: the best one of an agent (its label, or LABEL.seedN), or a "
+              "placement file (.json); default: the best of each problem");
   command.Add(
       "--layout",
       options->layout,
       "table to show: a name of `emplace list layouts` or a path; default: the sweep's own");
   command.Add("--trace",
               options->trace,
-              "also write the timeline for Chrome's or Perfetto's viewer (JSON)");
-  command.Add("--dot",
-              options->dot,
-              "also write the coarsest drawing of the placed graph for Graphviz (DOT)");
-  command.AddFlag("--no-graph", options->no_graph, "no drawn graph: does without Graphviz' dot");
+              "also write the timeline for Chrome's or Perfetto's viewer (JSON) to this file");
+  command.Add(
+      "--dot",
+      options->dot,
+      "also write the coarsest drawing of the placed graph for Graphviz (DOT) to this file");
+  command.AddFlag(
+      "--no-graph", options->no_graph, "leave out the drawn graph, which needs dot of Graphviz");
   command.Add("--graph", options->files.graph, "the graph, if its file has moved");
   command.Add("--cluster", options->files.cluster, "the cluster, if its file has moved");
   command.Add("--costs", options->files.costs, "measured costs, if their file has moved");
   command.Footer(
       "The page needs no network and no other file. Its address keeps the problem and the other "
-      "choices; tables are saved as CSV, pictures as SVG. A sweep may be running: runs that are "
-      "not "
-      "done are counted and left out.");
+      "choices; tables are saved as CSV, pictures as SVG. A sweep may still be running: unfinished "
+      "runs are counted and left out.");
   command.Does([options] { return WriteReport(*options); });
 }
 

@@ -51,10 +51,9 @@ void RequireOptions(const StressCommandOptions& options, bool is_sweep) {
   const RunFiles& files = options.files;
   const bool has_files = !(files.graph + files.cluster + files.costs).empty();
   if (is_sweep && (has_files || options.top > 0 || options.format != "md")) {
-    throw InputError(
-        options.results +
-        ": --graph, --cluster, --costs, --top and --format are for one results file, not for a "
-        "sweep");
+    throw InputError(options.results +
+                     ": --graph, --cluster, --costs, --top and --format apply to one results file, "
+                     "not to a sweep");
   }
 }
 
@@ -64,12 +63,12 @@ void RequireLabelsOnce(const ProblemRuns& problem) {
   for (const ResultRun* run : problem.runs) {
     const auto [other, is_new] = of_group.emplace(run->group, run);
     if (is_new) continue;
-    throw InputError(fmt::format(
-        "{}: {} and {} are runs of the same agent, seed and problem, which differ in another key; "
-        "name the results files one by one",
-        problem.title,
-        other->second->title,
-        run->title));
+    throw InputError(
+        fmt::format("{}: {} and {} are runs of the same agent, seed and problem that differ in "
+                    "another key; name the results files one by one",
+                    problem.title,
+                    other->second->title,
+                    run->title));
   }
 }
 
@@ -84,11 +83,12 @@ std::vector<ProblemRuns> DoneProblems(const RunStore& store, const std::string& 
   std::erase_if(problems, [](const ProblemRuns& problem) {
     const ResultRun* best = problem.Best();
     const bool fits = best != nullptr && std::isfinite(best->best_ns);
-    if (best != nullptr && !fits) PrintWarning(problem.title + ": no placement fits; left out");
+    if (best != nullptr && !fits)
+      PrintWarning(problem.title + ": is left out, because no placement fits");
     return !fits;
   });
   if (problems.empty()) {
-    throw InputError(folder + ": no run is done that found a placement that fits");
+    throw InputError(folder + ": no finished run found a placement that fits");
   }
   return problems;
 }
@@ -198,19 +198,19 @@ void AddStressCommand(Command program) {
   StressOptions& stress = options->stress;
   Command command = program.AddCommand(
       "stress",
-      "Are a run's best placements still the best under noise, other semantics, slower links?");
+      "Test a run's best placements under noise, in other semantics and with slower links");
   command
-      .Add(
-          "results",
-          options->results,
-          "results file of `emplace run`, or folder of a sweep: all its runs of a problem together")
+      .Add("results",
+           options->results,
+           "results file of `emplace run`, or folder of a sweep, whose runs of a problem are "
+           "compared together")
       .Type("RESULT.h5|DIR")
       .Required();
   command
       .Add("--top",
            options->top,
-           fmt::format("how many placements of a results file, one per agent, best first (default: "
-                       "{}); of a sweep all are taken",
+           fmt::format("number of placements of a results file, one per agent, best first "
+                       "(default: {}); a sweep uses all",
                        kDefaultTop))
       .Positive();
   command.Add("--draws", stress.draws, "draws of noise").Positive().ShowDefault();
@@ -223,31 +223,30 @@ void AddStressCommand(Command program) {
   command
       .Add("--range",
            stress.adversary.range,
-           "how far the adversary may change each cost and link to make the second placement win: "
-           "0.1 is by 10 % up and down")
+           "largest change of each cost and link by an adversary that tries to make the second "
+           "placement win; 0.1: 10 % up or down")
       .ShowDefault();
   command
       .Add("--steps",
            stress.adversary.steps,
-           "problems that each of its chains simulates, about; 0: no adversary")
+           "approximate number of problems that each chain of the adversary simulates; 0: no "
+           "adversary")
       .NotNegative()
       .ShowDefault();
-  command.Add("--seed", stress.seed, "of the noise and the adversary").ShowDefault();
-  command.Add("--jobs", stress.jobs, "simulated at a time; 0: one per core")
+  command.Add("--seed", stress.seed, "seed of the noise and the adversary").ShowDefault();
+  command.Add("--jobs", stress.jobs, "simulations at a time; 0: one per core")
       .NotNegative()
       .ShowDefault();
   command.Add("--format", options->format, "md, csv or json").ShowDefault();
   command.Add("--graph", options->files.graph, "the run's graph, if its file has moved");
   command.Add("--cluster", options->files.cluster, "the run's cluster, if its file has moved");
   command.Add("--costs", options->files.costs, "the run's cost file, if it has moved");
-  command.AddFlag("--quiet", options->quiet, "no progress on stderr");
+  command.AddFlag("--quiet", options->quiet, "print no progress on stderr");
   command.Footer(
-      "Regret: how much longer a step takes with a placement than with the best of them in the "
-      "same "
-      "draw.\nEvery op is simulated, also if the run simulated its groups. What comes out is kept "
-      "in "
-      "the results\nfile: `emplace report` draws it, `emplace table --layout robustness` shows "
-      "it, also of a sweep, where regret is over the best of all its runs of a problem.");
+      "Regret: relative extra time of a step with a placement, over the best placement in the same "
+      "draw.\nEvery op is simulated, even if the run contracted its groups. The results file keeps "
+      "the figures:\n`emplace report` draws them, `emplace table --layout robustness` shows them. "
+      "In a sweep, regret is\nover the best of all its runs of a problem.");
   command.Does([options] { return StressRuns(*options); });
 }
 

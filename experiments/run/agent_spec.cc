@@ -111,7 +111,7 @@ std::vector<AgentSpec> ParseAgents(const ConfigNode& list,
     for (const AgentSpec& other : specs) {
       if (other.label != spec.label) continue;
       node.Fail(
-          fmt::format("agent \"{}\" is listed twice; give each a label of its own, as in {{name: "
+          fmt::format("agent \"{}\" is listed twice; give each entry its own label, as in {{name: "
                       "{}, label: ...}}",
                       spec.label,
                       spec.entry->name));

@@ -33,8 +33,8 @@ std::string GapText(const LowerBound& bound, std::optional<Nanos> best) {
 void WriteBound(ResultsFile& file, const LowerBound& bound, std::optional<Nanos> best) {
   if (best && *best < bound.value) {
     throw RunError(
-        fmt::format("{}: its best placement takes {}, less than the lower bound {} by {}: they are "
-                    "of different problems or programs, or one of them is wrong",
+        fmt::format("{}: its best placement takes {}, less than the lower bound {} by {}; they "
+                    "belong to different problems or versions of emplace, or one of them is wrong",
                     file.path().string(),
                     FormatTime(*best),
                     FormatTime(bound.value),

@@ -155,15 +155,14 @@ void AddRunCommand(Command program) {
        .kind = "a run config",
        .where = "a path, a name in the configs folder, or one of `emplace list problems`",
        .setting = "budget.seconds=5",
-       .output = "results file (HDF5); default: results/CONFIG.h5, with what --set changes in its "
-                 "name",
+       .output =
+           "results file (HDF5); default: results/CONFIG.h5, with the changes of --set in its name",
        .output_type = "FILE.h5",
-       .resume = "go on with what the results file holds: complete searches are kept, stopped ones "
-                 "continued",
+       .resume = "resume from the results file: keep complete searches, continue stopped ones",
        .jobs = "searches",
-       .dry_run = "check graph, cluster, costs and agents' settings and print the searches; search "
-                  "and write nothing",
-       .force = "write over an earlier results file"},
+       .dry_run = "check graph, cluster, costs and agents' settings and print the searches, "
+                  "without searching or writing",
+       .force = "overwrite an earlier results file"},
       *options,
       [] { return DescribeFields<RunConfig>(); },
       [options] {
@@ -173,27 +172,25 @@ void AddRunCommand(Command program) {
       .Add("--checkpoint",
            options->checkpoint,
            "seconds between checkpoints of a running search, for --resume after a process was "
-           "killed; 0: none. Without the option: 10 under mpirun, else none")
+           "killed; 0: no checkpoints; default: 10 under mpirun, else 0")
       .NotNegative();
-  command.AddFlag("--json", options->json, "the table as JSON on stdout");
+  command.AddFlag("--json", options->json, "print the table as JSON on stdout");
   command.AddFlag("--wide",
                   options->wide,
-                  "the table with all its columns, however wide stdout is: also the range over "
-                  "seeds, peak memory and the time on hardware");
+                  "print all columns of the table, whatever the width of stdout: also the range "
+                  "over seeds, peak memory and the time on hardware");
   command
-      .Add(
-          "--save-policy",
-          options->policies,
-          "folder for the policies that placeto, seq2seq, and graph_policy with `learn: true` have "
-          "learned when their searches end: LABEL.seedN.policy, with their settings. The setting "
-          "`policy` of the agent begins with one. None is written for a search that --resume finds "
-          "complete")
+      .Add("--save-policy",
+           options->policies,
+           "folder for the learned policies of placeto, seq2seq, and graph_policy with `learn: "
+           "true`, written when their searches end as LABEL.seedN.policy, with their settings. The "
+           "agent's setting `policy` starts from such a file. No file is written for a search that "
+           "--resume finds complete")
       .Type("DIR");
-  command.AddFlag(
-      "--zero-shot",
-      options->zero_shot,
-      "no search: what the trained policy of graph_policy says at once, in the place of "
-      "the config's agents and seeds");
+  command.AddFlag("--zero-shot",
+                  options->zero_shot,
+                  "replace the config's agents and seeds by the trained policy of graph_policy "
+                  "without learning, with 4 batches of placements");
 }
 
 }  // namespace emplace

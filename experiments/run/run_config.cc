@@ -39,9 +39,9 @@ void AppendSeeds(const ConfigNode& node, std::vector<std::uint64_t>& seeds) {
   }
   const std::uint64_t first = ParseSeed(node, std::string_view(text).substr(0, colon));
   const std::uint64_t end = ParseSeed(node, std::string_view(text).substr(colon + 1));
-  if (first >= end) node.Fail(fmt::format("the range \"{}\" holds no seed", text));
+  if (first >= end) node.Fail(fmt::format("the range \"{}\" contains no seed", text));
   if (end - first > kMaxSeeds) {
-    node.Fail(fmt::format("the range \"{}\" holds more than {} seeds", text, kMaxSeeds));
+    node.Fail(fmt::format("the range \"{}\" contains more than {} seeds", text, kMaxSeeds));
   }
   for (std::uint64_t seed = first; seed < end; ++seed) seeds.push_back(seed);
 }
@@ -65,9 +65,8 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
   const std::string& file = plan.config.issue_order;
   if (plan.priority == Priority::kSearched) {
     const char* const other = plan.config.simulate_groups
-                                  ? "simulate_groups: true, which searches a graph "
-                                    "with other ops"
-                              : plan.config.gpu ? "gpu, which simulates in one order"
+                                  ? "simulate_groups: true, which replaces the ops of the graph"
+                              : plan.config.gpu ? "gpu, which simulates in one fixed order"
                                                 : nullptr;
     if (other != nullptr) {
       root.At("priority")
@@ -89,10 +88,8 @@ std::filesystem::path FindIssueOrder(const ConfigNode& root,
   if (plan.config.simulate_groups) {
     root.At("priority")
         .Fail(
-            "priority given does not apply to simulate_groups: true, which searches a graph with "
-            "other "
-            "ops; "
-            "choices: id, upward_rank");
+            "priority given does not apply to simulate_groups: true, which replaces the ops of the "
+            "graph; choices: id, upward_rank");
   }
   return LookBeside(file, beside);
 }
@@ -117,82 +114,89 @@ void RequireLauncher(const ConfigNode& root, const std::string& ranks) {
 }  // namespace
 
 void RunConfig::Visit(FieldVisitor& v) {
-  v.Field("graph", graph, "required: what to place, a name of `emplace list graphs` or a path");
-  v.Field("cluster",
-          cluster,
-          "required: where to place it, a name of `emplace list clusters` or a path");
+  v.Field("graph", graph, "required: graph to place, a name of `emplace list graphs` or a path");
+  v.Field(
+      "cluster",
+      cluster,
+      "required: cluster whose devices run the graph, a name of `emplace list clusters` or a path");
   v.AddedField("split",
                split,
                "",
-               "name of the part of a comparison that this problem belongs to, for tables and "
-               "figures: \"unseen graphs\". Changes no result");
+               "name of a part of a comparison, for tables and figures, such as \"unseen graphs\". "
+               "Changes no result");
   v.Field("costs",
           costs,
           "measured costs of the machine, a name of `emplace list costs` or a path; none: the "
-          "graph's own and the roofline model");
+          "graph's own costs and the roofline model");
   v.Field("semantics", semantics, SemanticsHelp().c_str());
-  v.AddedField("priority",
-               priority,
-               "id",
-               ("the order in which stream and interference semantics issue ops: " + PriorityHelp())
-                   .c_str());
   v.AddedField(
-      "issue_order", issue_order, "", "priority given: the placement file whose order it is");
+      "priority",
+      priority,
+      "id",
+      ("order in which stream and interference semantics issue ops: " + PriorityHelp()).c_str());
+  v.AddedField("issue_order",
+               issue_order,
+               "",
+               "placement file whose issue_order is used, with priority given");
   v.Field(
       "count_gaps", count_gaps, "the step time counts trailing gaps, as Placeto's simulator does");
-  v.Field("gpu",
-          gpu,
-          AtLeast(0),
-          "simulates on this GPU, 0 being the first, in stream semantics. Pays for agents that "
-          "evaluate thousands of placements at once");
+  v.Field(
+      "gpu",
+      gpu,
+      AtLeast(0),
+      "simulate on this GPU (0: the first), in stream semantics. Useful for agents that evaluate "
+      "thousands of placements at once");
   v.Field("objective", objective, "step_time (latency of a step) or period (pipelined steps)");
   v.Field("coarsen",
           coarsen,
-          "passes, in order: colocate (always first), gradients, single_consumer: {max_share: 1}, "
-          "scope: {depth: 1}, merge_cheapest: {groups: 128}, heavy_edge: {groups: 128}");
+          "coarsening passes, in order: colocate (always first), gradients, single_consumer: "
+          "{max_share: 1}, scope: {depth: 1}, merge_cheapest: {groups: 128}, heavy_edge: {groups: "
+          "128}");
   v.Field("simulate_groups",
           simulate_groups,
           "simulate each group as a few ops (as few as the order of the groups allows) instead of "
-          "op by op: "
-          "faster, an approximation");
-  v.Field("agents",
-          agents,
-          "required: names of `emplace list agents`, or maps {name: ..., label: ..., preset: ..., "
-          "setting: value}; preset: NAME begins with configs/agents/AGENT_NAME.yaml; "
-          "python:MODULE.CLASS "
-          "and python:FILE.py:CLASS are agents of yours in the Python package");
+          "op by op; faster, but an approximation");
+  v.Field(
+      "agents",
+      agents,
+      "required: names of `emplace list agents`, or maps {name: ..., label: ..., preset: ..., "
+      "setting: value}. preset: NAME starts from configs/agents/AGENT_NAME.yaml. "
+      "python:MODULE.CLASS and python:FILE.py:CLASS name your own agents in the Python package");
   v.AddedField("start",
                start,
                "",
-               "what every agent with the setting start begins from, unless its map says another: "
-               "heuristics (the best of them), single_gpu, none, ... (`emplace list agents "
-               "hill_climb` names them); empty: each agent's own");
-  v.Field(
-      "seeds", seeds, "seeds for agents that use chance: [0, 1, 2] or \"0:3\", of one alone [3]");
+               "initial placement of every agent with the setting start, unless its own map sets "
+               "it: heuristics (the best of them), single_gpu, none, ... (`emplace list agents "
+               "hill_climb` names them); empty: each agent's default");
+  v.Field("seeds",
+          seeds,
+          "seeds of the agents that use chance: [0, 1, 2] or \"0:3\"; a single one: [3]");
   v.Group("budget", "limits for each agent and seed", [this](FieldVisitor& b) {
-    b.Field("evaluations", max_evaluations, AtLeast(1), "placements simulated");
+    b.Field("evaluations", max_evaluations, AtLeast(1), "number of simulated placements");
     b.Field("seconds",
             max_seconds,
             AtLeast(1e-3),
-            "wall-clock time [s]; results then depend on the machine's speed");
-    b.Field("steps", max_steps, AtLeast(1), "units of search");
+            "wall-clock time [s]; results then depend on the speed of the machine");
+    b.Field("steps", max_steps, AtLeast(1), "number of search steps");
   });
   v.Field("steps_per_measurement",
           steps_per_measurement,
           AtLeast(1),
-          "steps that one measurement on the hardware would take, for the hours that simulation "
-          "saves; 11: ten after one discarded, as the reference code of ICLR 2018 measures");
+          "training steps of one measurement on hardware, to estimate the hours that simulation "
+          "saves; 11: one discarded and ten timed, as in the reference code of ICLR 2018");
   v.Field("jobs", jobs, AtLeast(0), "searches at a time; 0: one per core");
   v.Field("threads",
           threads,
           AtLeast(0),
-          "that share each batch of placements of a search, or search side by side (portfolio); 0: "
-          "the cores that jobs leave. Changes no result");
-  v.AddedField("ranks",
-               ranks,
-               "auto",
-               "processes of a search: mpi (all that mpirun started, one search at a time), none "
-               "(this process alone), auto (mpi under mpirun, otherwise none). Changes no result");
+          "threads of each search, which share its batches of placements or run its searches "
+          "concurrently (portfolio); 0: the cores that jobs leave. Changes no result");
+  v.AddedField(
+      "ranks",
+      ranks,
+      "auto",
+      "processes of a search: mpi (all processes of mpirun share each search, one search at "
+      "a time), none (this process alone), auto (mpi under mpirun, else none). Changes no "
+      "result");
   v.Field("output", output, "HDF5 file; empty: results/<config name>.h5");
 }
 
@@ -233,7 +237,7 @@ SimulatorOptions RunPlan::SimulatorFor(const Problem& problem) const {
     given =
         ReadPlacement(issue_order, problem.graph(), problem.cluster(), PrintWarning).issue_order;
     if (given.empty()) {
-      throw InputError(fmt::format("{}: has no issue_order, which priority given asks for",
+      throw InputError(fmt::format("{}: issue_order is missing, which priority given needs",
                                    issue_order.string()));
     }
   }

@@ -149,13 +149,13 @@ void WarnOfNothingLearned(const Run& run) {
       untrained += LearnedNothing(run.results[i]) ? 1 : 0;
     }
     if (untrained == 0) continue;
-    PrintWarning(fmt::format(
-        "{}: the budget ({}) ended before the second update in {} of {} searches, so that next to "
-        "nothing was learned there",
-        run.plan.agents[agent].label,
-        fmt::join(limits, ", "),
-        untrained,
-        searches));
+    PrintWarning(
+        fmt::format("{}: the budget ({}) ended before the second update in {} of {} searches, "
+                    "which therefore learned almost nothing",
+                    run.plan.agents[agent].label,
+                    fmt::join(limits, ", "),
+                    untrained,
+                    searches));
   }
 }
 
@@ -164,7 +164,7 @@ bool Resume(Run& run, const RunChoices& choices) {
   if (!choices.resume) return false;
   const fs::path& output = choices.output;
   if (std::error_code ignored; !fs::exists(output, ignored)) {
-    PrintWarning(output.string() + ": is not there yet; a new run begins");
+    PrintWarning(output.string() + ": does not exist yet; a new run starts");
     return false;
   }
   run.earlier = ReadEarlierSearches(output, run.plan, run.problem);
@@ -199,8 +199,8 @@ LoadedProblem LoadProblem(const RunPlan& plan, bool strict) {
 Run PrepareRun(RunPlan plan, LoadedProblem problem, int jobs, RunRanks* ranks) {
   if (ranks == nullptr && LaunchedRanks() > 1) {
     throw RunError(
-        fmt::format("a launcher started {} processes, which would all make the same "
-                    "run; only `emplace run` shares one out",
+        fmt::format("a launcher started {} processes, which would all do the same run; only "
+                    "`emplace run` divides a run among processes",
                     LaunchedRanks()));
   }
   Run run;
@@ -304,16 +304,16 @@ void RequireComplete(const Run& run, const fs::path& output) {
   if (StopRequest::requested()) {
     const auto not_begun = count(SearchStatus::kNotBegun);
     throw RunError(
-        fmt::format("stopped: {} of {} searches were cut short{}; what they found is in {}, "
+        fmt::format("stopped: {} of {} searches were interrupted{}; their results are in {}; "
                     "--resume continues from there",
                     count(SearchStatus::kStopped),
                     run.results.size(),
-                    not_begun > 0 ? fmt::format(", {} never began", not_begun) : "",
+                    not_begun > 0 ? fmt::format(", {} did not start", not_begun) : "",
                     output.string()));
   }
   if (const auto failed = count(SearchStatus::kFailed); failed > 0) {
     throw RunError(
-        fmt::format("{} of {} searches failed, see the table", failed, run.results.size()));
+        fmt::format("{} of {} searches failed; see the table", failed, run.results.size()));
   }
 }
 

@@ -31,7 +31,7 @@ fs::path Locate(const ResultsReader& reader,
   const fs::path path = reader.Text("/config", option.substr(2) + "_path");
   std::error_code ignored;
   if (!path.empty() && !fs::exists(path, ignored)) {
-    throw InputError(fmt::format("{}: its {} {} is not there any more; name it with {}",
+    throw InputError(fmt::format("{}: its {} {} does not exist any more; name it with {}",
                                  results,
                                  menu.what,
                                  path.string(),
@@ -44,8 +44,8 @@ void RequireSameGraph(const ResultsReader& reader, const Graph& graph, const std
   const std::string name = reader.Text("/problem", "graph");
   if (graph.name() != name) {
     throw InputError(
-        fmt::format("{}: was made with graph \"{}\", the file holds \"{}\"; name the "
-                    "right one with --graph",
+        fmt::format("{}: was made with graph \"{}\", but the file holds \"{}\"; name the right "
+                    "one with --graph",
                     results,
                     name,
                     graph.name()));
@@ -57,9 +57,8 @@ void RequireSameGraph(const ResultsReader& reader, const Graph& graph, const std
         v < static_cast<size_t>(graph.num_ops()) ? "\"" + graph.op(v).name + "\"" : "none";
     if (theirs == ours) continue;
     throw InputError(
-        fmt::format("{}: was made with another version of graph \"{}\": op {} was {}, the file has "
-                    "{}; name the "
-                    "right file with --graph",
+        fmt::format("{}: was made with another version of graph \"{}\": op {} was {}, but is {} "
+                    "in the file; name the right file with --graph",
                     results,
                     name,
                     v,
@@ -74,8 +73,8 @@ void RequireSameDevices(const ResultsReader& reader,
   const std::vector<std::string> names = reader.Strings("/problem/device_names");
   if (cluster.DeviceNames() == names) return;
   throw InputError(
-      fmt::format("{}: was made for the devices {}, cluster \"{}\" has {}; name the "
-                  "right cluster with --cluster",
+      fmt::format("{}: was made for the devices {}, but cluster \"{}\" has {}; name the right "
+                  "cluster with --cluster",
                   results,
                   fmt::join(names, ", "),
                   cluster.name(),
@@ -173,11 +172,11 @@ PlacedRun ReadPlacementFile(const std::string& path, const RunFiles& files) {
     run.costs_path = ResolveMenu(CostsMenu(), simulated.costs, where + "costs");
     std::error_code ignored;
     if (!fs::exists(run.costs_path, ignored)) {
-      throw InputError(
-          fmt::format("{}: was simulated with the costs {}, which are not there any more; name "
-                      "them with --costs, or none for the graph's own and the roofline model",
-                      path,
-                      run.costs_path.string()));
+      throw InputError(fmt::format(
+          "{}: was simulated with the costs {}, whose file does not exist any more; name it with "
+          "--costs, or none for the graph's own costs and the roofline model",
+          path,
+          run.costs_path.string()));
     }
   }
   if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);

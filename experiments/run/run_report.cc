@@ -38,7 +38,7 @@ std::string HeaderText(const Run& run) {
   text += single ? fmt::format("single   {} on {}, the best single device that fits\n",
                                FormatTime(single->step_time),
                                single->device)
-                 : std::string("single   no single device holds the model\n");
+                 : std::string("single   the model does not fit on a single device\n");
   if (run.ranks != nullptr) {
     text += fmt::format("ranks    {}, each with {} thread{}\n",
                         run.ranks->size(),
@@ -48,7 +48,7 @@ std::string HeaderText(const Run& run) {
   if (!run.earlier.empty()) {
     const auto stopped = std::ranges::count_if(
         run.earlier, [](const auto& search) { return !search.second.checkpoint.empty(); });
-    text += fmt::format("resumed  {} searches go on, {} are complete, {} begin\n",
+    text += fmt::format("resumed  {} searches continue, {} are complete, {} start\n",
                         stopped,
                         run.earlier.size() - stopped,
                         run.tasks.size() - run.earlier.size());
@@ -102,7 +102,7 @@ std::string IntervalText(const Run& run, const TableRow& row, Nanos best) {
   }
   return text + fmt::format(
                     "resolves differences above {:.1f} % (right for {:.0f} % of held-out pairs); "
-                    "nearer to the best: {}\n",
+                    "agents closer to the best: {}\n",
                     100 * step.resolved,
                     100 * kResolvedShare,
                     unresolved.empty() ? "none" : fmt::format("{}", fmt::join(unresolved, ", ")));
@@ -133,7 +133,7 @@ std::string BestText(const Run& run, const TableRow& row, const std::filesystem:
   if (run.problem.simulate_groups) {
     const Outcome exact = MakeSimulator(run.problem.exact, run.exact)->Evaluate(best.placement);
     text +=
-        fmt::format("exact    the same placement simulated op by op: {}\n",
+        fmt::format("exact    {} for the same placement, simulated op by op\n",
                     exact.feasible ? FormatTime(exact.step_time) : FormatDeficit(exact, cluster));
   }
   return text + fmt::format("placement {}\n", placement.string());

@@ -13,8 +13,9 @@ CostSourceShares SharesOf(const LoadedProblem& problem, const Placement& placeme
 }
 
 StepInterval IntervalOfRun(const RunPlan& plan, const LoadedProblem& problem) {
-  if (plan.objective != Objective::kStepTime) return {{}, "held-out placements are of step times"};
-  if (problem.simulate_groups) return {{}, "held-out placements are simulated op by op"};
+  if (plan.objective != Objective::kStepTime)
+    return {{}, "the held-out placements have step times only"};
+  if (problem.simulate_groups) return {{}, "the held-out placements were simulated op by op"};
   return problem.interval;
 }
 

@@ -89,12 +89,11 @@ void RequireSameSettings(const std::string& before,
   const std::string difference =
       FirstDifference(ConfigNode::FromString(before, name), ConfigNode::FromString(now, what));
   if (difference.empty()) return;
-  throw InputError(
-      fmt::format("{}: was made with another {}, see {}; give the same, or name another file with "
-                  "-o",
-                  name,
-                  what,
-                  difference));
+  throw InputError(fmt::format(
+      "{}: was made with another {}, see {}; give the same, or name another file with -o",
+      name,
+      what,
+      difference));
 }
 
 void RequireLoadable(Stateful& made, const std::string& checkpoint, const std::string& where) {

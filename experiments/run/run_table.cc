@@ -151,8 +151,9 @@ std::string TableNote(const std::vector<TableRow>& rows, const std::vector<std::
   const auto [least, most] = std::ranges::minmax_element(rows, {}, &TableRow::runs);
   if (!rows.empty() && most->runs > 1) {
     const bool differ = least->runs < most->runs;
-    parts.push_back(fmt::format(
-        "medians of {} seeds{}", most->runs, differ ? "; agents without chance run once" : ""));
+    parts.push_back(fmt::format("medians of {} seeds{}",
+                                most->runs,
+                                differ ? "; agents that do not use the seed run once" : ""));
   }
   if (!left_out.empty()) {
     parts.push_back(fmt::format("--wide adds {}", fmt::join(left_out, ", ")));
@@ -312,7 +313,7 @@ std::string FormatTotals(const std::vector<TableRow>& rows, int steps_per_measur
     total.seconds += row.total.seconds;
     total.hardware_seconds += row.total.hardware_seconds;
   }
-  return fmt::format("total    {} evaluations, {} of search; on hardware, {} steps each: {}\n",
+  return fmt::format("total    {} evaluations, {} of search; on hardware, with {} steps each: {}\n",
                      total.evaluations,
                      FormatDuration(total.seconds),
                      steps_per_measurement,

@@ -51,16 +51,15 @@ std::string AdversaryText(const StressResult& result) {
   if (adversary.epsilon) {
     return fmt::format(
         "\nAdversary: changes of costs and links by at most {:.3g} % make {} better than {} ({} "
-        "problems simulated).\n",
+        "simulated problems).\n",
         100 * *adversary.epsilon,
         other,
         winner,
         adversary.evaluations);
   }
   return fmt::format(
-      "\nAdversary: no change of costs and links within {:.3g} % was found that makes {} better "
-      "than "
-      "{} ({} problems simulated).\n",
+      "\nAdversary: found no change of costs and links within {:.3g} % that makes {} better than "
+      "{} ({} simulated problems).\n",
       100 * adversary.range,
       other,
       winner,

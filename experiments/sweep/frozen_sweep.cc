@@ -29,7 +29,7 @@ struct FrozenText {
     const std::string_view all = text;
     const size_t begin = all.find(kSweepRuns);
     if (all.find(kSweepFormat) == std::string_view::npos || begin == std::string_view::npos) {
-      throw InputError(name + ": is no frozen sweep");
+      throw InputError(name + ": is not a frozen sweep");
     }
     head = all.substr(0, begin + 1);
     for (size_t at = begin + kSweepRuns.size(); at < all.size();) {
@@ -75,7 +75,7 @@ int FindAgent(const RunPlan& plan, const ConfigNode& label) {
   for (int agent = 0; agent < std::ssize(plan.agents); ++agent) {
     if (plan.agents[agent].label == label.AsString()) return agent;
   }
-  label.Fail("is no agent of the run's config");
+  label.Fail("is not an agent of the run's config");
 }
 
 // Checks that the files of a worker are those that the sweep was frozen with.

@@ -10,35 +10,35 @@ namespace emplace {
 void LauncherConfig::Visit(FieldVisitor& v) {
   v.Field("name",
           name,
-          "who carries the runs out: local (processes of this one), hyperqueue, slurm, or mpi "
-          "(ranks of an mpirun); experiments/sweep/launchers/README.md");
+          "launcher of the runs: local (child processes), hyperqueue, slurm, or mpi (ranks of an "
+          "mpirun); see experiments/sweep/launchers/README.md");
   v.Field("bundle",
           bundle,
           AtLeast(0),
-          "hyperqueue, slurm: runs for one worker; 0: its share of all runs, and then what nobody "
-          "else has begun, which spares the engine's pauses between workers");
+          "hyperqueue, slurm: number of runs for one worker; 0: its share of all runs, then runs "
+          "that no other worker has started, which avoids the engine's pauses between workers");
   v.Field("cores",
           cores,
           AtLeast(0),
-          "hyperqueue, slurm, mpi: cores of a worker, which does one run at a time; 0: one. Not "
-          "for local, where runs share the cores");
+          "hyperqueue, slurm, mpi: cores of a worker, which does one run at a time; 0: one core. "
+          "Does not apply to local, where runs share the cores");
   v.Field("patience_seconds",
           patience_seconds,
           AtLeast(0),
-          "slurm: a task that runs for so long [s] and works at none of its runs is cancelled, and "
-          "they are given to another: a controller that was killed may count it as running that "
-          "has ended; longer than a worker takes to load its problems");
+          "slurm: time [s] after which a task that works on none of its runs is cancelled and its "
+          "runs are given to another; a controller that was killed may list an ended task as "
+          "running. Must exceed the time in which a worker loads its problems");
   v.Field("options",
           options,
           "slurm: options for sbatch, as in --partition=long; hyperqueue: for `hq submit`");
   v.Field("server",
           server,
-          "hyperqueue: folder of a running server; empty: $HQ_SERVER_DIR, ~/.hq-server, or a local "
-          "cluster where neither is there");
+          "hyperqueue: folder of a running server; empty: $HQ_SERVER_DIR, else ~/.hq-server, else "
+          "a new local cluster");
   v.Field("program",
           program,
-          "hyperqueue, slurm: how workers start emplace, as in apptainer exec emplace.sif emplace; "
-          "empty: by the file of this program");
+          "hyperqueue, slurm: command by which workers start emplace, as in apptainer exec "
+          "emplace.sif emplace; empty: the file of this program");
 }
 
 std::vector<std::string> SplitOptions(const std::string& text) {
@@ -61,7 +61,7 @@ std::vector<std::string> SplitOptions(const std::string& text) {
     }
   }
   if (quote != '\0') {
-    throw InputError(fmt::format("launcher: a {} without its end in: {}", quote, text));
+    throw InputError(fmt::format("launcher: a {} is not closed in: {}", quote, text));
   }
   return options;
 }

@@ -78,7 +78,7 @@ class ProcessPool::Impl {
   std::string Begin(int task) {
     Worker worker{task, 0, memfd_create("worker", MFD_CLOEXEC)};
     if (worker.output < 0) {
-      return fmt::format("no file for a worker's messages: {}", std::strerror(errno));
+      return fmt::format("cannot create a file for a worker's messages: {}", std::strerror(errno));
     }
     std::fflush(nullptr);  // else the worker would write it again
     const pid_t parent = getpid();
@@ -86,7 +86,7 @@ class ProcessPool::Impl {
     if (worker.pid < 0) {
       const int problem = errno;
       close(worker.output);
-      return fmt::format("no process for a worker: {}", std::strerror(problem));
+      return fmt::format("cannot start a process for a worker: {}", std::strerror(problem));
     }
     if (worker.pid == 0) {
       signals_.Restore();
@@ -157,7 +157,7 @@ class ProcessPool::Impl {
       end.error = fmt::format("killed by signal {} ({}{}){}{}",
                               number,
                               strsignal(number),
-                              number == SIGKILL ? ": by hand or for want of memory" : "",
+                              number == SIGKILL ? ": by a user or because memory ran out" : "",
                               end.error.empty() ? "" : ": ",
                               end.error);
     } else if (end.error.empty()) {

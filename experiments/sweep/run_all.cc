@@ -158,7 +158,7 @@ class RunCollector {
 
   void GiveUp(const RunClaim& claim, const std::string& why) {
     WriteFailure(MakeTask(sweep_, claim.run()),
-                 fmt::format("{} workers have ended without it{}{}",
+                 fmt::format("{} workers ended without finishing it{}{}",
                              kIdleWorkers,
                              why.empty() ? "" : "; the last: ",
                              why));

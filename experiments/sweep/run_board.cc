@@ -152,7 +152,7 @@ int RunBoard::NumClaimed() const {
 int RunBoard::CountClaimed(int begin, int end) const {
   if (begin >= end) return 0;
   struct flock lock = BytesFrom(begin, end - begin);  // F_OFD_GETLK returns one conflicting lock
-  if (fcntl(file_, F_OFD_GETLK, &lock) != 0) ThrowBoard(path_, "cannot be asked for locks");
+  if (fcntl(file_, F_OFD_GETLK, &lock) != 0) ThrowBoard(path_, "its locks cannot be queried");
   if (lock.l_type == F_UNLCK) return 0;
   const int first = std::max(begin, static_cast<int>(lock.l_start));
   const int last =

@@ -50,7 +50,7 @@ void RequireNoWorkers(const SweepFolder& folder) {
   if (!fs::exists(folder.board(), ignored)) return;
   if (RunBoard(folder.board(), std::numeric_limits<int>::max()).NumClaimed() == 0) return;
   throw InputError(folder.path().string() +
-                   ": workers of a sweep that was killed still write in it; wait for their end");
+                   ": workers of a killed sweep still write to it; wait for their end");
 }
 
 // Returns the files with a placement. @throws InputError if there is none

@@ -41,7 +41,7 @@ void WarnOfOtherPrograms(const Sweep& sweep, const std::vector<ResultRun>& state
     if (!state.program.empty() && state.program != now) ++others[state.program];
   }
   for (const auto& [program, count] : others) {
-    PrintWarning(fmt::format("{}: {} of {} runs are by emplace {}, and this is {}",
+    PrintWarning(fmt::format("{}: {} of {} runs were made by emplace {}; this is {}",
                              sweep.folder.path().string(),
                              count,
                              states.size(),
@@ -64,7 +64,8 @@ fs::path OutputPath(const SweepPlan& plan, const SweepOptions& options) {
   if (!options.output.empty()) return options.output;
   if (!plan.config.output.empty()) return plan.config.output;
   if (!IsPathPart(plan.name)) {  // "...yaml" is called ".."
-    throw InputError(fmt::format("no folder can be called \"{}\"; name one with -o", plan.name));
+    throw InputError(
+        fmt::format("\"{}\" cannot be the name of a folder; name one with -o", plan.name));
   }
   return fs::path("results") / plan.name;
 }
@@ -79,7 +80,7 @@ int ReportEnd(const std::vector<ResultRun>& states) {
   }
   if (failed > 0) {
     throw RunError(fmt::format(
-        "{} of {} runs failed, see above; --resume tries them again", failed, states.size()));
+        "{} of {} runs failed; see above; --resume tries them again", failed, states.size()));
   }
   return 0;
 }
@@ -91,7 +92,7 @@ int Supervise(const SweepOptions& options, const fs::path& beside, Sweep& sweep)
   const bool resumed = OpenSweepFolder(
       sweep.folder, FreezeSweep(plan, sweep.problems, sweep.folder), options.resume);
   if (options.resume && !resumed) {
-    PrintWarning(sweep.folder.path().string() + ": is not there yet; a new sweep begins");
+    PrintWarning(sweep.folder.path().string() + ": does not exist yet; a new sweep starts");
   }
   if (!plan.table.empty()) WriteFileAtomically(sweep.folder.table(), plan.table);
   std::vector<ResultRun> states;
@@ -104,7 +105,7 @@ int Supervise(const SweepOptions& options, const fs::path& beside, Sweep& sweep)
   Print(fmt::format("sweep    {}: {} runs{}\n", plan.name, plan.runs.size(), Equal(plan)));
   if (resumed) {
     Print(fmt::format(
-        "resumed  {} runs go on, {} are done, {} begin\n",
+        "resumed  {} runs continue, {} are done, {} start\n",
         CountRuns(states, RunProgress::kStopped),
         num_done,
         CountRuns(states, RunProgress::kNew) + CountRuns(states, RunProgress::kFailed)));
@@ -167,23 +168,25 @@ void AddSweepCommand(Command program) {
   Command command = AddConfigCommand(
       program,
       {.name = "sweep",
-       .sentence = "Many runs over graphs, clusters, agents, settings and seeds; survives kill -9",
+       .sentence =
+           "Do many runs over graphs, clusters, agents, settings and seeds; survives kill -9",
        .kind = "a sweep config",
        .where = "a path, or a name of `emplace list sweeps`",
        .setting = "scale=small",
        .output = "folder of the results",
        .output_type = "DIR",
-       .resume = "go on with what the folder holds: runs that are done are kept, stopped ones "
-                 "continued, failed ones tried again",
+       .resume = "resume from the folder: keep finished runs, continue stopped ones, try failed "
+                 "ones again",
        .jobs = "runs",
-       .dry_run = "check everything and print the runs; search and write nothing"},
+       .dry_run = "check everything and print the runs, without searching or writing"},
       *options,
       [] { return DescribeFields<SweepConfig>(); },
       [options] { return RunSweep(*options); });
   command
       .Add("--launcher",
            options->launcher,
-           fmt::format("who carries the runs out: {}; --jobs are its workers, mpi has its ranks",
+           fmt::format("launcher of the runs: {}; --jobs is the number of its workers, except for "
+                       "mpi, whose workers are the ranks",
                        fmt::join(LauncherNames(), ", ")))
       .Type("NAME");
 }

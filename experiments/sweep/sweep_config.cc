@@ -54,7 +54,7 @@ class Layers {
     draws_ = DrawChoices(config.draw, config.draws, static_cast<std::uint64_t>(config.draw_seed));
     for (const std::string& key : config.draw.Keys()) {
       for (const Dimension& dimension : grid_) {
-        if (dimension.key == key) config.draw.At(key).Fail("is in the grid, too");
+        if (dimension.key == key) config.draw.At(key).Fail("is also in the grid");
       }
     }
     overrides_ = config.overrides.Elements();
@@ -151,7 +151,7 @@ void RequireCount(const Layers& layers, const std::string& where) {
   }
   if (layers.num_draws() > 0) sizes += fmt::format(", draws: {}", layers.num_draws());
   throw InputError(
-      fmt::format("{}: makes {}{:.0f} runs ({}, times agents and seeds); at most {} are allowed",
+      fmt::format("{}: describes {}{:.0f} runs ({}, times agents and seeds); expected at most {}",
                   where,
                   layers.num_combinations() == INT32_MAX ? "more than " : "",
                   count,
@@ -269,7 +269,7 @@ class Expansion {
           }
           if (std::ssize(plan_.runs) + plan_.num_equal > kMaxSweepRuns) {
             throw InputError(fmt::format(
-                "{}: makes more than {} runs, which are allowed", where_, kMaxSweepRuns));
+                "{}: describes too many runs; expected at most {}", where_, kMaxSweepRuns));
           }
         }
         if (!spec.entry->uses_seed) break;
@@ -305,48 +305,47 @@ class Expansion {
 void SweepConfig::Visit(FieldVisitor& v) {
   v.Field("base",
           base,
-          "keys of a run config for all runs; config: NAME_OR_PATH begins with that run config");
-  v.Field("overrides", overrides, "list of maps of such keys; each makes runs of its own");
+          "keys of a run config for all runs; config: NAME_OR_PATH starts from that run config");
+  v.Field("overrides", overrides, "list of maps of such keys; each map gives further runs");
   v.Field("grid",
           grid,
-          "key: [values]; every override with every combination; agents.LABEL.SETTING: [values] "
-          "varies a setting");
+          "key: [values]; every override is run with every combination of values; "
+          "agents.LABEL.SETTING: [values] varies a setting");
   v.Field("draw",
           draw,
-          "key: what to draw at random, {int: [1, 64], log: true}, {float: [0.9, 0.99]} or "
+          "key: distribution of a random value, {int: [1, 64], log: true}, {float: [0.9, 0.99]} or "
           "{choice: [a, b]}; agents.LABEL.SETTING draws a setting. `emplace tune` of the Python "
-          "package draws by what earlier runs found");
+          "package draws according to the results of earlier runs");
   v.Field("draws",
           draws,
           Between(1, kMaxSweepRuns),
-          "how often all keys of `draw` are drawn, for every override and combination of the grid");
+          "number of draws of all keys of `draw`, for every override and combination of the grid");
   v.Field("draw_seed", draw_seed, AtLeast(0), "seed of the draws");
   v.Field("exclude",
           exclude,
-          "list of maps of keys of a run config, agent (its label) and seed: runs that have all "
-          "these values are left out");
+          "list of maps of keys of a run config, agent (its label) and seed; a run that has all "
+          "values of a map is left out");
   v.Field("only",
           only,
-          "list of such maps: if there are any, only runs that have all values of one of them are "
-          "made; --set 'only=[{graph: nmt, cluster: 2xk80}]' runs one cell");
+          "list of such maps; if it is not empty, only runs that have all values of one of them "
+          "are done; --set 'only=[{graph: nmt, cluster: 2xk80}]' runs one cell");
   v.Field("scales",
           scales,
           "name: map of keys of a run config, which replace those of base, overrides and grid");
   v.Field("scale",
           scale,
-          "which of the scales to run at; full, if it is none of them, changes nothing");
+          "scale of the runs, a name of `scales`; full changes nothing unless `scales` has it");
   v.Field("table",
           table,
-          "what `emplace table` shows of the results: a map (`emplace table --help-layout` prints "
-          "its keys), or a name of `emplace list layouts`");
+          "layout of the table of `emplace table`: a map (`emplace table --help-layout` prints its "
+          "keys), or a name of `emplace list layouts`");
   v.Field("checkpoint_seconds",
           checkpoint_seconds,
           AtLeast(0),
-          "what is lost at most of a killed run [s]");
+          "time between checkpoints of a run, the most that a killed run loses [s]");
   v.Field("jobs", jobs, AtLeast(0), "runs at a time, or workers of the launcher; 0: one per core");
-  v.Group("launcher", "who carries the runs out", [&](FieldVisitor& fields) {
-    launcher.Visit(fields);
-  });
+  v.Group(
+      "launcher", "launcher of the runs", [&](FieldVisitor& fields) { launcher.Visit(fields); });
   v.Field("output", output, "folder; empty: results/<config name>");
 }
 

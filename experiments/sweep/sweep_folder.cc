@@ -85,7 +85,7 @@ void RequireSweepOrEmpty(const SweepFolder& folder) {
   if (fs::exists(folder.frozen())) {
     if (ReadFile(folder.frozen()).find(kSweepFormat) != std::string::npos) return;
     throw InputError(folder.frozen().string() +
-                     ": is no frozen sweep; name another folder with -o");
+                     ": is not a frozen sweep; name another folder with -o");
   }
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     const fs::path& path = entry.path();
@@ -141,17 +141,17 @@ FolderLock::FolderLock(const SweepFolder& folder) {
           "{}: another emplace is running in it ({}); wait for its end{}, or name another folder "
           "with -o",
           name,
-          holder ? holder->Text() : "it has not told its name",
+          holder ? holder->Text() : "its name is not known yet",
           holder && holder->is_elsewhere()
-              ? " (the lock of a machine that is down ends when the file server notices)"
+              ? " (the file server releases the lock of a machine that is down after some time)"
               : ""));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   if (const auto last = read_holder(); last && last->is_elsewhere()) {
     PrintWarning(
-        fmt::format("{}: {} did not end its sweep here; make sure that it runs no more, for some "
-                    "network file systems keep locks to one machine",
+        fmt::format("{}: {} did not finish its sweep here; make sure that it does not run any "
+                    "more, because some network file systems keep locks within one machine",
                     name,
                     last->Text()));
   }
@@ -161,7 +161,8 @@ FolderLock::FolderLock(const SweepFolder& folder) {
 
 FolderLock::~FolderLock() {
   if (!lock_->Write("")) {  // a remaining name only means a kill
-    PrintWarning(fmt::format("the lock's file keeps its text: {}", std::strerror(errno)));
+    PrintWarning(
+        fmt::format("the text of the lock's file cannot be removed: {}", std::strerror(errno)));
   }
 }
 
@@ -169,8 +170,8 @@ std::string FreezeSweep(const SweepPlan& plan,
                         const SweepProblems& problems,
                         const SweepFolder& folder) {
   std::string text = fmt::format(
-      "# Written by `emplace sweep`, read by --resume. Not to be edited.{}"
-      "version: {}\nname: {}\nconfigs:\n",
+      "# Written by `emplace sweep`, read by --resume. Not to be edited.{}version: {}\nname: "
+      "{}\nconfigs:\n",
       kSweepFormat,
       kSweepVersion,
       QuoteYaml(plan.name));

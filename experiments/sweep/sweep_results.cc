@@ -79,8 +79,9 @@ ResultRun ResumeRunState(const fs::path& path, const std::string& label) {
     if (failure) {
       throw RunError(fmt::format("{}; it cannot be renamed: {}", error.what(), failure.message()));
     }
-    PrintWarning(fmt::format(
-        "{}; kept as {}, its run begins anew", error.what(), aside.filename().string()));
+    PrintWarning(fmt::format("{}; the file is kept as {} and its run starts again",
+                             error.what(),
+                             aside.filename().string()));
     return {};
   }
 }

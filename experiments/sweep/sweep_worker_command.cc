@@ -62,31 +62,31 @@ int RunSweepWorker(const SweepWorkerOptions& options) {
 void AddSweepWorkerCommand(Command program) {
   auto options = std::make_shared<SweepWorkerOptions>();
   Command command = program.AddCommand(
-      "sweep-worker",
-      "Works through runs of a sweep that `emplace sweep` has begun; its launchers start it");
+      "sweep-worker", "Do runs of a sweep that `emplace sweep` started; started by the launchers");
   command.Add("folder", options->folder, "the sweep's folder").Type("DIR").Required();
-  command.Add("--runs", options->runs, "numbers of runs, as in 0-99,103; without: all");
-  command.AddFlag(
-      "--others",
-      options->others,
-      "then also other runs of the sweep, as long as there are some that nobody works at");
+  command.Add("--runs", options->runs, "numbers of runs, as in 0-99,103; default: all");
+  command.AddFlag("--others",
+                  options->others,
+                  "then also do other runs of the sweep that no other worker does");
   command.Add("--jobs", options->jobs, "runs at a time").Positive().ShowDefault();
   command.Add("--beside", options->beside, "folder of the sweep's config, for relative paths in it")
       .Type("DIR")
       .ShowDefault();
-  command.Add("--cores", options->cores, "cores for each run, unless its config says `threads`")
+  command.Add("--cores", options->cores, "cores for each run, unless its config sets `threads`")
       .Positive()
       .ShowDefault();
   command
       .Add("--checkpoint-seconds",
            options->checkpoint_seconds,
-           "at least so long between two checkpoints [s]")
+           "least time between two checkpoints [s]")
       .NotNegative()
       .ShowDefault();
   command.Footer(
-      "Any number of workers, on any machine that shares the folder, may be given the same runs:\n"
-      "a run that is done or worked at is passed over, a stopped one goes on from its checkpoint.\n"
-      "It ends when none is left; SIGTERM saves checkpoints first. Results are in the folder.");
+      "Any number of workers, on any machine that shares the folder, may get the same runs. A "
+      "worker\n"
+      "skips runs that are done or that another worker does, resumes stopped runs from their "
+      "checkpoints\n"
+      "and ends when none is left. SIGTERM saves checkpoints first. Results are in the folder.");
   command.Does([options] { return RunSweepWorker(*options); });
 }
 

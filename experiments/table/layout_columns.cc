@@ -19,13 +19,13 @@ struct ColumnFields {
   ConfigNode where = ConfigNode::FromString("{}", "default");
 
   void Visit(FieldVisitor& v) {
-    v.Field("name", name, "for formulas");
+    v.Field("name", name, "name in formulas");
     v.Field("label", label, "heading");
     v.Field("agent", agent, "label of the agent");
-    v.Field("value", value, "of the agent's runs");
-    v.Field("target", target, "of the values that end in _to, and of reached");
-    v.Field("formula", formula, "of other columns");
-    v.Field("unit", unit, "of the formula's numbers");
+    v.Field("value", value, "quantity of the agent's runs");
+    v.Field("target", target, "target of the values that end in _to, and of reached");
+    v.Field("formula", formula, "formula of other columns");
+    v.Field("unit", unit, "unit of the formula's numbers");
     v.Field("where", where, "further conditions on the runs");
   }
 };
@@ -90,7 +90,7 @@ void ReadFormulaColumn(const ConfigNode& node,
                        const std::string& unit,
                        LayoutColumn& column) {
   for (const char* key : {"agent", "value", "target", "where"}) {
-    if (node.Has(key)) node.At(key).Fail("is not for columns with a formula");
+    if (node.Has(key)) node.At(key).Fail("does not apply to columns with a formula");
   }
   std::vector<std::string> units = {"percent", "ratio", "count", "h"};
   units.insert(units.end(), kTimeUnits.begin(), kTimeUnits.end());
@@ -140,8 +140,8 @@ void LayoutColumns::Read(const ConfigNode& node) {
   if (column.name.empty()) node.Fail("expected a name");
   if (!Formula::CanName(column.name)) {
     PlaceOf(node, "name")
-        .Fail(fmt::format("\"{}\" is no name for formulas: expected letters, digits and _, not a "
-                          "digit first, no function's name",
+        .Fail(fmt::format("\"{}\" cannot be used in formulas; expected letters, digits and _, "
+                          "without a digit first, and not the name of a function",
                           column.name));
   }
   if (IndexOf(column.name) >= 0) {
@@ -184,7 +184,8 @@ void LayoutColumns::AppendToOrder(int index) {
   const auto waiting = std::find(path_.begin(), path_.end(), column.name);
   if (waiting != path_.end() - 1) {
     const std::vector<std::string> circle(waiting, path_.end());
-    nodes_[index].Fail(fmt::format("columns need each other: {}", fmt::join(circle, " needs ")));
+    nodes_[index].Fail(
+        fmt::format("columns depend on one another: {}", fmt::join(circle, " needs ")));
   }
   if (column.formula) {
     RequireNames(*column.formula);

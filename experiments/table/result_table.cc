@@ -260,15 +260,15 @@ class TableMaker {
     for (const LayoutColumn& column : columns_) {
       if (column.agent.empty() || !known.insert(column.agent).second) continue;
       table_.warnings.push_back(fmt::format(
-          "no run is of agent \"{}\"{}", column.agent, ChoicesHint(column.agent, agents)));
+          "no run has the agent \"{}\"{}", column.agent, ChoicesHint(column.agent, agents)));
     }
     const size_t others = runs_.size() - in_a_row_.size();
     if (others == 0) return;
     const auto first = std::find_if(runs_.begin(), runs_.end(), [&](const ResultRun& run) {
       return !in_a_row_.contains(&run);
     });
-    table_.warnings.push_back(
-        fmt::format("{} of {} runs are in no row, such as {}", others, runs_.size(), first->title));
+    table_.warnings.push_back(fmt::format(
+        "{} of {} runs are not in any row, for example {}", others, runs_.size(), first->title));
   }
 
   const TableLayout& layout_;

@@ -48,8 +48,8 @@ void RequireAlike(const std::vector<const ResultRun*>& runs,
     const std::string difference = Difference(*runs[0], *runs[i]);
     if (!difference.empty()) {
       throw InputError(
-          fmt::format("row \"{}\", column \"{}\": the runs differ in {}: {} and {}; tell them "
-                      "apart by the keys of the rows, or by `where` of the column",
+          fmt::format("row \"{}\", column \"{}\": the runs differ in {}: {} and {}; select one "
+                      "value by the keys of the rows, or by `where` of the column",
                       row,
                       column,
                       difference,
@@ -61,7 +61,7 @@ void RequireAlike(const std::vector<const ResultRun*>& runs,
   for (const ResultRun* run : runs) {
     const auto [other, is_new] = of_seed.emplace(run->seed, run);
     if (is_new) continue;
-    throw InputError(fmt::format("row \"{}\", column \"{}\": seed {} is there twice: {} and {}",
+    throw InputError(fmt::format("row \"{}\", column \"{}\": two runs have seed {}: {} and {}",
                                  row,
                                  column,
                                  run->seed,

@@ -59,12 +59,13 @@ int MakeTable(const TableOptions& options) {
     ThrowUnknown("--format", "format", options.format, kFormats);
   }
   if (options.claims && options.format != "md" && options.format != "json") {
-    throw InputError(fmt::format("--claims: goes with md or json, not {}", options.format));
+    throw InputError(
+        fmt::format("--claims: applies to the formats md and json, not to {}", options.format));
   }
   const ResultRuns runs = ReadResultRuns({options.paths.begin(), options.paths.end()});
   const TableLayout layout = LayoutFor(runs, options);
   if (options.claims && layout.claims.empty()) {
-    throw InputError("--claims: the layout has no claims; name one that has with --layout");
+    throw InputError("--claims: the layout has no claims; name a layout with claims by --layout");
   }
   const ResultTable table = MakeResultTable(layout, runs);
   for (const std::string& warning : table.warnings) PrintWarning(warning);
@@ -82,7 +83,7 @@ int MakeTable(const TableOptions& options) {
 void AddTableCommand(Command program) {
   auto options = std::make_shared<TableOptions>();
   Command command = program.AddCommand(
-      "table", "A table of results: medians, intervals, the papers' numbers, their claims");
+      "table", "Print a table of results: medians, intervals, the papers' numbers and claims");
   command.Add("results", options->paths, "folder of a sweep (it may be running), or results files")
       .Type("DIR|FILE");
   command
@@ -93,7 +94,7 @@ void AddTableCommand(Command program) {
       .Type("NAME|PATH");
   command.Add("--format", options->format, "md, csv, tex or json").ShowDefault();
   command.AddFlag(
-      "--claims", options->claims, "tell whether the layout's claims hold (json always does)");
+      "--claims", options->claims, "report whether the layout's claims hold (json always does)");
   command.Add("-o,--output", options->output, "file to write; default: stdout").Type("FILE");
   command.Add("--set", options->settings, "replace a key of the layout, as in unit=ms")
       .Type("KEY=VALUE")

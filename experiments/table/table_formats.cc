@@ -268,12 +268,11 @@ TableLines LinesOf(const ResultTable& table,
 std::vector<std::string> LegendOf(const ResultTable& table) {
   std::vector<std::string> legend;
   const ShownIntervals intervals = IntervalsOf(table);
-  legend.push_back(
-      fmt::format("Simulated: median over {}{}{}{}.",
-                  SeedsText(table),
-                  IntervalText(intervals),
-                  AnyCell(table, "OOM") ? "; OOM: no placement that was found fits" : "",
-                  AnyCell(table, "–") ? "; –: undefined" : ""));
+  legend.push_back(fmt::format("Simulated: median over {}{}{}{}.",
+                               SeedsText(table),
+                               IntervalText(intervals),
+                               AnyCell(table, "OOM") ? "; OOM: no placement found fits" : "",
+                               AnyCell(table, "–") ? "; –: undefined" : ""));
   if (intervals.range_without_level) {
     legend.push_back(fmt::format(
         "Intervals of formulas, shares and expected numbers{}: range over {} resamples of the "
@@ -285,7 +284,7 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
         return IsExpected(column.value);
       })) {
     legend.emplace_back(
-        "Expected: what all seeds together took, each until the target or its own end, over the "
+        "Expected: total cost of all seeds, each until the target or its own end, divided by the "
         "number of seeds that reached it (the expected running time of COCO).");
   }
   if (HasPublished(table)) AppendPublished(table, legend);

@@ -30,43 +30,40 @@ struct LayoutFields {
   void Visit(FieldVisitor& v) {
     v.Field("title", title, "heading");
     v.Field("note", note, "printed below the table");
-    v.Field("unit", unit, "of all step times: s, ms, us or ns");
+    v.Field("unit", unit, "unit of all step times: s, ms, us or ns");
     v.Field("rows",
             rows,
             "list of maps of keys of a run config and agent (its label), which select the row's "
             "runs, with label: TEXT and published: {COLUMN: NUMBER, oom, null or {value: ..., "
             "confidence: ...}}; or a list of such keys: a row per combination found; or varying: "
-            "by graph, cluster and whatever else the runs differ in");
-    v.Field(
-        "columns",
-        columns,
-        "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
-        "seconds, ranks (processes of the run), hardware_hours, speed_up (over the best single "
-        "device), gap, optimal, noise_regret (after emplace stress), "
-        "evaluations_to or seconds_to (medians), expected_evaluations_to or "
-        "expected_seconds_to (of all runs, over how many got there) or reached (share of the "
-        "runs) with target: FORMULA, or bound, best_known or best_single_device (of all "
-        "agents and runs of the problem if none is named), where: {KEY: VALUE}} and {name: "
-        "NAME, label: TEXT, formula: "
-        "FORMULA, unit: percent, ratio, count or a time}, whose names stand for the other "
-        "columns' numbers in their units (23.5 in percent); or agents: the step time of each "
-        "agent found, best first. A number is the median over the seeds, with their [range] below "
-        "6 seeds and its [95 % bootstrap interval] from 6 on");
+            "by graph, cluster and all other keys in which the runs differ");
+    v.Field("columns",
+            columns,
+            "list of {name: NAME, label: TEXT, agent: LABEL, value: step_time, evaluations, "
+            "seconds, ranks (processes of the run), hardware_hours, speed_up (over the best single "
+            "device), gap, optimal, noise_regret (after emplace stress), evaluations_to or "
+            "seconds_to (medians), expected_evaluations_to or expected_seconds_to (total of all "
+            "runs divided by the number that reached the target) or reached (share of the runs) "
+            "with target: FORMULA, or bound, best_known or best_single_device (of all agents and "
+            "runs of the problem if none is named), where: {KEY: VALUE}} and {name: NAME, label: "
+            "TEXT, formula: FORMULA, unit: percent, ratio, count or a time}, whose names stand for "
+            "the other columns' numbers in their units (23.5 in percent); or agents: the step time "
+            "of each agent found, best first. A number is the median over the seeds, with their "
+            "[range] below 6 seeds and its [95 % bootstrap interval] from 6 on");
     v.Field("sort",
             sort,
             "name of a column: the row with its least number comes first, in each problem if rows "
             "differ in the agent alone; empty: the order of the runs");
     v.Field("published",
             published,
-            "{source: TEXT, confidence: V, R, ? or ours} of the rows' published numbers, which are "
-            "in their columns' units");
-    v.Field(
-        "claims",
-        claims,
-        "list of {text: TEXT, confidence: V, R, ? or ours, holds: FORMULA <= FORMULA (or <, >, "
-        ">=), where: {KEY: VALUE} of the rows, in: every, some or most of them, of: COLUMN of the "
-        "method whose short step times it is about: shows what the best known placements and "
-        "the bounds would give}");
+            "{source: TEXT, confidence: V, R, ? or ours} of the rows' published numbers, which "
+            "have their columns' units");
+    v.Field("claims",
+            claims,
+            "list of {text: TEXT, confidence: V, R, ? or ours, holds: FORMULA <= FORMULA (or <, >, "
+            ">=), where: {KEY: VALUE} of the rows, in: every, some or most of them, of: COLUMN of "
+            "the method whose step times the claim calls short: adds the values with the best "
+            "known placements and with the bounds}");
   }
 };
 
@@ -74,7 +71,7 @@ struct PublishedFields {
   std::string source, confidence;
   void Visit(FieldVisitor& v) {
     v.Field("source", source, "paper and table");
-    v.Field("confidence", confidence, "of its numbers");
+    v.Field("confidence", confidence, "confidence in its numbers");
   }
 };
 
@@ -83,10 +80,10 @@ struct ClaimFields {
   ConfigNode where = ConfigNode::FromString("{}", "default");
   void Visit(FieldVisitor& v) {
     v.Field("text", text, "the claim in words");
-    v.Field("confidence", confidence, "that the paper makes it");
+    v.Field("confidence", confidence, "confidence that the paper makes the claim");
     v.Field("holds", holds, "comparison of two formulas");
-    v.Field("where", where, "rows that it is about");
-    v.Field("in", in, "how many of them");
+    v.Field("where", where, "rows to which it applies");
+    v.Field("in", in, "every, some or most of them");
     v.Field("of", of, "column of the method");
   }
 };
@@ -108,7 +105,7 @@ std::optional<PublishedNumber> ReadPublished(const ConfigNode& node,
         node.Has("confidence") ? ReadConfidence(place.AsString(), place) : confidence);
   }
   if (confidence.empty()) {
-    node.Fail("a published number needs a confidence; give published: {source: ..., confidence: " +
+    node.Fail("a published number needs a confidence; add published: {source: ..., confidence: " +
               JoinChoices(kConfidences) + "}");
   }
   if (node.IsScalar() && node.AsString() == "oom") {
@@ -178,7 +175,7 @@ class LayoutReader {
       const std::string key = node.AsString();
       RequireOneOf(key, RunKeys(), "key", node);
       if (std::count(layout_.row_keys.begin(), layout_.row_keys.end(), key) > 0) {
-        node.Fail(fmt::format("key \"{}\" is there twice", key));
+        node.Fail(fmt::format("key \"{}\" is listed twice", key));
       }
       layout_.row_keys.push_back(key);
     }
@@ -230,8 +227,8 @@ class LayoutReader {
 
   void ReadClaim(const ConfigNode& node) {
     const auto fields = ReadFields<ClaimFields>(node);
-    if (fields.text.empty()) node.Fail("expected text: the claim in words");
-    if (fields.holds.empty()) node.Fail("expected holds: a comparison, as in \"rl <= expert\"");
+    if (fields.text.empty()) node.Fail("expected text, the claim in words");
+    if (fields.holds.empty()) node.Fail("expected holds, a comparison as in \"rl <= expert\"");
     RequireOneOf(fields.in, kClaimScopes, "in", PlaceOf(node, "in"));
     LayoutClaim claim{
         fields.text,

@@ -95,7 +95,7 @@ void AppendFile(const fs::path& file, std::vector<ResultRun>& runs) {
   const std::vector<std::string> labels = reader.Children("/agents");
   if (labels.empty()) {
     throw InputError(fmt::format(
-        "{}: holds no run of an agent; expected what `emplace run` or `emplace sweep` write",
+        "{}: holds no run of an agent; expected a file of `emplace run` or `emplace sweep`",
         file.string()));
   }
   const ConfigNode config = ConfigNode::FromString(reader.Text("/config", "yaml"), file.string());
@@ -118,7 +118,7 @@ void ReadSweepRun(ResultRun& run) {
   const ResultsReader reader(run.file);
   const std::vector<std::string> labels = reader.Children("/agents");
   if (labels.size() != 1) {
-    throw InputError(fmt::format("{}: holds {} runs; expected one of agent {}",
+    throw InputError(fmt::format("{}: holds {} runs; expected one, of agent {}",
                                  run.file.string(),
                                  labels.size(),
                                  run.agent));
@@ -132,12 +132,13 @@ void ReadSweepRun(ResultRun& run) {
   run.best_single_device_ns = BestSingleDeviceOf(reader);
   ReadSearch(reader, "/agents/" + labels[0], run);
   if (run.agent != agent || run.seed != seed) {
-    throw InputError(fmt::format("{}: holds agent {} with seed {}; the sweep says {} with seed {}",
-                                 run.file.string(),
-                                 run.agent,
-                                 run.seed,
-                                 agent,
-                                 seed));
+    throw InputError(
+        fmt::format("{}: holds agent {} with seed {}; expected {} with seed {}, as in the sweep",
+                    run.file.string(),
+                    run.agent,
+                    run.seed,
+                    agent,
+                    seed));
   }
 }
 
@@ -150,7 +151,7 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
   }
   const ConfigNode root = ConfigNode::FromFile(frozen);
   if (!root.IsMap() || !root.Has("format") || root.At("format").AsString() != "emplace-sweep") {
-    throw InputError(frozen.string() + ": is no frozen sweep");
+    throw InputError(frozen.string() + ": is not a frozen sweep");
   }
   const ConfigNode version = root.At("version");
   const std::string wrong = WhyUnreadable(version.AsInt(), kSweepVersion);
@@ -163,12 +164,12 @@ void AppendSweep(const fs::path& folder, std::vector<ResultRun>& runs) {
     const ConfigNode node = root.At("runs").At(index);
     const ConfigNode config = node.At("config");
     const auto found = keys.find(config.AsString());
-    if (found == keys.end()) config.Fail("there is no such config");
+    if (found == keys.end()) config.Fail("this config does not exist");
     ResultRun run;
     const ConfigNode file = node.At("file");
     if (!IsPathBelow(file.AsString())) {
-      file.Fail(fmt::format("expected a file below the folder of the sweep, got \"{}\"",
-                            file.AsString()));
+      file.Fail(
+          fmt::format("expected a file in the folder of the sweep, got \"{}\"", file.AsString()));
     }
     run.file = folder / file.AsString();
     run.keys = found->second;

@@ -68,7 +68,7 @@ std::string ChoicesHint(std::string_view value, std::span<const std::string> cho
     }
   }
   if (nearest != nullptr) hint += fmt::format("; did you mean \"{}\"?", *nearest);
-  if (choices.empty()) return hint + "; there are no choices";
+  if (choices.empty()) return hint + "; no choices exist";
   hint += nearest != nullptr ? " choices: " : "; choices: ";
   for (size_t i = 0; i < std::min(choices.size(), kListed); ++i) {
     hint += (i > 0 ? ", " : "") + choices[i];

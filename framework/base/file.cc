@@ -108,7 +108,7 @@ void Inflate(std::string_view packed,
       const std::size_t next = packed.find_first_not_of('\0', read);
       if (next == std::string::npos) break;
       if (next != read || !IsGzip(std::string_view(packed).substr(read))) {
-        fail("corrupt gzip stream: garbage behind its end");
+        fail("corrupt gzip stream: garbage after its end");
       }
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR || result == Z_OK) {

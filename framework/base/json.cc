@@ -65,7 +65,7 @@ void CheckQuoteGaps(std::string_view text, std::string_view where) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t quote = std::min(text.find('"', at), text.size());
     if (quote - at > kMaxQuoteGap) {
-      throw InputError(fmt::format("{}: no JSON file of emplace: no '\"' in the next {} bytes",
+      throw InputError(fmt::format("{}: not a JSON file of emplace: no '\"' in the next {} bytes",
                                    FormatPlace(text, where, at),
                                    kMaxQuoteGap));
     }
@@ -140,7 +140,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     const std::string context = inside_ ? Context() : "";
     if (const std::string_view token = NonFiniteToken(text_, offset); !token.empty()) {
       throw InputError(fmt::format(
-          "{}: {}{} is no JSON number; expected a finite number", place, context, token));
+          "{}: {}{} is not a JSON number; expected a finite number", place, context, token));
     }
     constexpr int kNumberOverflow = 406;
     if (e.id == kNumberOverflow) {
@@ -195,7 +195,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   Json* Put(Json value) {
     if (!inside_) {
-      throw InputError(fmt::format("{}: holds no JSON object; expected one", where_));
+      throw InputError(fmt::format("{}: contains no JSON object; expected one", where_));
     }
     if (++parts_ > kMaxParts) {
       throw InputError(

@@ -32,26 +32,27 @@ OpenedModule OpenModule(std::span<const std::filesystem::path> places,
     }
     const auto function = reinterpret_cast<const void* (*)()>(dlsym(library, entry));
     if (function == nullptr) {
-      return {nullptr,
-              fmt::format("{} is no {} module of emplace: {}", path.string(), what, LinkerError())};
+      return {
+          nullptr,
+          fmt::format("{} is not a {} module of emplace: {}", path.string(), what, LinkerError())};
     }
     const void* const module = function();
     const char* const its_stamp = *static_cast<const char* const*>(module);
     if (std::string_view(its_stamp) != stamp) {
-      return {nullptr,
-              fmt::format("{} belongs to another build of emplace: made from {}; this program from "
-                          "{}",
-                          path.string(),
-                          its_stamp,
-                          stamp)};
+      return {
+          nullptr,
+          fmt::format(
+              "{} belongs to another build of emplace, made from {}; this program was made from {}",
+              path.string(),
+              its_stamp,
+              stamp)};
     }
     return {module, ""};
   }
   std::vector<std::string> names;
   for (const std::filesystem::path& path : places) names.push_back(path.string());
-  return {
-      nullptr,
-      fmt::format("cannot load the {} module: there is no {}", what, fmt::join(names, ", no "))};
+  return {nullptr,
+          fmt::format("cannot load the {} module: found no {}", what, fmt::join(names, ", no "))};
 }
 
 std::vector<std::filesystem::path> ModulePlaces(const char* environment, const char* built) {

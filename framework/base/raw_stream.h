@@ -41,7 +41,7 @@ namespace internal {
 inline void ReadRawBytes(std::istream& in, void* to, std::uint64_t size) {
   in.read(static_cast<char*>(to), static_cast<std::streamsize>(size));
   if (static_cast<std::uint64_t>(in.gcount()) == size) return;
-  throw RunError("a message of " + std::to_string(size) + " bytes was expected, it has " +
+  throw RunError("a message of " + std::to_string(size) + " bytes was expected, but it has " +
                  std::to_string(in.gcount()));
 }
 }  // namespace internal

@@ -49,7 +49,7 @@ Proof ProveBound(const Problem& problem, const ProofOptions& options) {
     period.improved = [&](const LowerBound& bound) { improve(bound.value, bound.method); };
     const LowerBound bound = ProvePeriodBound(problem, period);
     improve(bound.value, bound.method);
-    return ended(late() ? kTimeIsUp : "the mixed-integer program of the period is decided");
+    return ended(late() ? kTimeIsUp : "the mixed-integer program of the period is solved");
   }
   const Bounds bounds = ComputeBounds(problem);
   improve(bounds.work, "work");
@@ -57,7 +57,7 @@ Proof ProveBound(const Problem& problem, const ProofOptions& options) {
 
   constexpr std::int64_t kMostEffortOfPass = 100'000'000;  // well under a second
   if (EffortOfPass(problem) > kMostEffortOfPass) {
-    return ended("the graph is too large for other bounds than work and critical path");
+    return ended("the graph is too large for bounds other than work and critical path");
   }
   DelayGraph graph(problem);
   improve(BoundByWindows(graph, 0), "windows");

@@ -143,7 +143,7 @@ class WorkProgramme {
     // With the usual tolerance of 1e-7, violated cuts count as satisfied and the bound is too low.
     LinearProgramme programme(model, /*tolerance=*/1e-12);
     EMPLACE_CHECK(programme.Solve({}) == LinearProgramme::Status::kOptimal,
-                  "the work bound's linear programme has an optimum");
+                  "the work bound's linear program has an optimum");
     const std::span<const double> solution = programme.solution();
     std::copy_n(solution.begin(), num_kinds_, prices.begin());
     return solution[t] * unit;

@@ -16,7 +16,7 @@ constexpr const char* kOccupiedEnds[] = {
     "nothing",
     "its source and may only be a first hop",
     "its destination and may only be a last hop",
-    "its source and its destination and may only be the one hop of a route"};
+    "its source and its destination and may only be the only hop of a route"};
 
 __extension__ using Wide = unsigned __int128;
 
@@ -73,7 +73,7 @@ void CheckRoute(const std::string& where,
       Refuse(where,
              "route",
              name,
-             fmt::format("the broadcast channel \"{}\" may only be a first hop, it is hop {}",
+             fmt::format("the broadcast channel \"{}\" may only be a first hop, but it is hop {}",
                          channels[channel].name,
                          hop));
     }
@@ -83,7 +83,7 @@ void CheckRoute(const std::string& where,
       Refuse(where,
              "route",
              name,
-             fmt::format("the channel \"{}\" occupies {}, it is hop {} of {}",
+             fmt::format("the channel \"{}\" occupies {}, but it is hop {} of {}",
                          channels[channel].name,
                          kOccupiedEnds[static_cast<size_t>(occupies)],
                          hop,
@@ -120,7 +120,9 @@ void CheckNeighbors(const std::string& where, const std::vector<Device>& devices
         Refuse(where,
                "device",
                devices[d].name,
-               fmt::format("device {} cannot be a neighbour on one side alone", e));
+               fmt::format("device {} cannot be its neighbour; neighbours are two devices that "
+                           "name each other",
+                           e));
       }
     }
   }
@@ -196,7 +198,7 @@ Cluster::Cluster(std::string name,
       Refuse(where,
              "device",
              device.name,
-             fmt::format("it is of kind {} of {}", device.kind, kinds_.size()));
+             fmt::format("its kind is {} of {}", device.kind, kinds_.size()));
     }
     RequireRange(where, "device", device.name, "memory", device.memory, 0);
     RequireRange(where, "device", device.name, "slots", device.slots, 1);

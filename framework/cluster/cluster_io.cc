@@ -230,7 +230,8 @@ class ClusterReader {
   void ReadShares(const ConfigNode& node) {
     std::uint64_t mask = 0;
     for (const int d : MatchDevices(node)) mask |= std::uint64_t{1} << d;
-    if (std::popcount(mask) < 2) node.Fail("expected two devices or more that share something");
+    if (std::popcount(mask) < 2)
+      node.Fail("expected at least two devices, which share caches or memory bandwidth");
     for (size_t d = 0; d < devices_.size(); ++d) {
       const std::uint64_t self = std::uint64_t{1} << d;
       if (mask & self) devices_[d].neighbors |= mask & ~self;

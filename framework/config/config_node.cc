@@ -120,8 +120,10 @@ ValuePtr Replace(const ValuePtr& value,
       break;
     }
     default:
-      throw InputError(fmt::format(
-          "{}: there is {} in the way of \"{}\"", where, internal::Describe(*copy), key));
+      throw InputError(fmt::format("{}: found {} instead of a map or a list above \"{}\"",
+                                   where,
+                                   internal::Describe(*copy),
+                                   key));
   }
   return copy;
 }

@@ -226,7 +226,7 @@ std::int64_t ParseBytes(std::string_view text) {
   if (!bytes || numerator(*bytes) / denominator(*bytes) > kMaxInt64) {
     Refuse(kBytes, text, "it is out of range");
   }
-  if (denominator(*bytes) != 1) Refuse(kBytes, text, "it is no whole number of bytes");
+  if (denominator(*bytes) != 1) Refuse(kBytes, text, "it is not a whole number of bytes");
   return static_cast<std::int64_t>(numerator(*bytes));
 }
 

@@ -49,7 +49,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) Fail(mark, "an alias (*) inside of what it stands for");
+    if (found == anchors_.end()) Fail(mark, "an alias (*) inside the value of its own anchor");
     Weigh(mark, found->second->weight);
     Add(found->second, 0);
   }
@@ -135,7 +135,7 @@ class TreeBuilder : public YAML::EventHandler {
     weight_ += weight;  // each weight is at most twice the limit: no overflow
     if (weight_ > kMaxYamlWeight) {
       Fail(mark,
-           fmt::format("more than {} values, what aliases stand for counted as often as it stands",
+           fmt::format("more than {} values, where the values of an alias count at each use",
                        kMaxYamlWeight / kWeight));
     }
   }

@@ -123,8 +123,7 @@ struct Cost {
                              const std::string& missing) {
   throw InputError(
       fmt::format("{}: op \"{}\" ({}) has no cost_ns for device kind \"{}\", and that kind has no "
-                  "{}; expected a "
-                  "cost_ns with the op, or peak and memory_bandwidth with the kind",
+                  "{}; expected a cost_ns of the op, or peak and memory_bandwidth of the kind",
                   where,
                   op.name,
                   op.kind,
@@ -201,14 +200,14 @@ Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::st
     devices.push_back(
         fmt::format("{} ({}, {})", cluster.device(d).name, kind.name, ToString(kind.device_class)));
   }
-  throw InputError(fmt::format(
-      "{}: op \"{}\" may only run on device_kinds [{}], and no device of cluster \"{}\" is one of "
-      "them; the cluster has {}",
-      where,
-      op.name,
-      fmt::join(op.device_kinds, ", "),
-      cluster.name(),
-      fmt::join(devices, ", ")));
+  throw InputError(
+      fmt::format("{}: op \"{}\" may only run on device_kinds [{}], but no device of cluster "
+                  "\"{}\" is of these kinds; the cluster has {}",
+                  where,
+                  op.name,
+                  fmt::join(op.device_kinds, ", "),
+                  cluster.name(),
+                  fmt::join(devices, ", ")));
 }
 
 // Throws for a table of another machine, which would otherwise be silently ignored for every op.
@@ -220,8 +219,8 @@ void RequireCommonKind(const CostTable& table, const Cluster& cluster, const std
     wanted.push_back(kind.name);
   }
   throw InputError(
-      fmt::format("{}: the cost table of machine \"{}\" has device kinds [{}], and cluster \"{}\" "
-                  "has [{}]; expected a table that measured at least one of them",
+      fmt::format("{}: the cost table of machine \"{}\" has device kinds [{}], but cluster \"{}\" "
+                  "has [{}]; expected a table with at least one kind of the cluster",
                   where,
                   table.machine,
                   fmt::join(measured, ", "),
@@ -235,8 +234,8 @@ void WarnOfUnmeasured(const CostInputs& sources,
                       const std::string& where) {
   if (num_ops == 0 || !sources.warn) return;
   sources.warn(
-      fmt::format("{}: the cost table of machine \"{}\" does not know device kind \"{}\": {} ops "
-                  "cost there what the roofline model says",
+      fmt::format("{}: the cost table of machine \"{}\" does not have device kind \"{}\"; the "
+                  "roofline model gives the costs of {} ops on it",
                   where,
                   sources.table->machine,
                   kind.name,

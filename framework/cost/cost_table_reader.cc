@@ -61,7 +61,7 @@ class TableReader {
     for (auto& [device_kind, place, scope, name, fit] : fits_) {
       KindCosts& kind = FindKind(device_kind, place);
       if (!(scope == "op" ? kind.by_op : kind.by_class).emplace(name, fit).second) {
-        throw InputError(fmt::format("{}: {}: {} {} of device kind \"{}\" is there twice",
+        throw InputError(fmt::format("{}: {}: {} {} of device kind \"{}\" is listed twice",
                                      where_,
                                      place,
                                      scope,
@@ -90,7 +90,7 @@ class TableReader {
       } else if (key == "version") {
         version_ = value;
       } else if (key == "machine") {
-        table_.machine = JsonText(value, "what the machine is");
+        table_.machine = JsonText(value, "a description of the machine");
       } else if (key == "complete") {
         table_.complete = JsonBool(value);
       } else if (key == "properties") {
@@ -121,7 +121,7 @@ class TableReader {
           {record.Name("device_kind"), place(), FieldReader::ReadFields<OpMeasurement>(record)});
     } else if (part.key == "device_kinds") {
       KindCosts kind{.kind = FieldReader::ReadFields<DeviceKind>(record)};
-      if (table_.Find(kind.kind.name) != nullptr) record.Fail("the device kind is there already");
+      if (table_.Find(kind.kind.name) != nullptr) record.Fail("the device kind is listed twice");
       table_.kinds.push_back(std::move(kind));
     } else if (part.key == "fits") {
       const auto read_scope = [](const Json& value) { return JsonChoice(value, "scope", kScopes); };
@@ -139,7 +139,7 @@ class TableReader {
     } else if (part.key == "held_out") {
       const HeldOutStep step = FieldReader::ReadFields<HeldOutStep>(record);
       if (!held_out_.emplace(step.graph, step.placement).second) {
-        record.Fail(fmt::format("placement {} of graph {} is there already",
+        record.Fail(fmt::format("placement {} of graph {} is listed twice",
                                 QuoteJson(step.placement),
                                 QuoteJson(step.graph)));
       }
@@ -169,7 +169,7 @@ class TableReader {
           return a.signature == b.signature;
         });
     if (twice != kind.ops.end()) {
-      throw InputError(fmt::format("{}: ops: signature {} of device kind \"{}\" is there twice",
+      throw InputError(fmt::format("{}: ops: signature {} of device kind \"{}\" is listed twice",
                                    where_,
                                    QuoteJson(twice->signature),
                                    kind.kind.name));

@@ -78,7 +78,7 @@ void AppendAttributes(std::string& text, const Op& op, const Wanted& wanted) {
   text += '{';
   if (!op.attributes.empty()) {
     const nlohmann::json attributes = nlohmann::json::parse(op.attributes, nullptr, false);
-    EMPLACE_CHECK(attributes.is_object(), op.name + ": attributes are no JSON object");
+    EMPLACE_CHECK(attributes.is_object(), op.name + ": attributes are not a JSON object");
     for (const auto& [key, value] : attributes.items()) {
       if (!wanted(key)) continue;
       if (text.back() != '{') text += ", ";

@@ -26,11 +26,11 @@ void CheckAcyclic(const Graph& graph, const Grouping& grouping) {
   const std::vector<int> cycle = internal::FindCycle(successors);
   if (cycle.empty()) return;
   const auto name_of = [&](int g) -> std::string_view { return GroupName(graph, grouping, g); };
-  throw InputError(fmt::format(
-      "{}: contracting makes a cycle of the groups that begin with {}; expected groups without "
-      "cycles (the uncontracted graph may be simulated with any)",
-      graph.name(),
-      internal::DescribeCycle(cycle, name_of, "groups")));
+  throw InputError(
+      fmt::format("{}: contracting makes a cycle of the groups that begin with {}; expected groups "
+                  "without cycles (without contraction, any groups can be simulated)",
+                  graph.name(),
+                  internal::DescribeCycle(cycle, name_of, "groups")));
 }
 
 // Returns the new ids of the kept tensors; -1 for the others. [num_tensors]

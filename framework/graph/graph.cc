@@ -86,7 +86,8 @@ void CheckTensors(const std::vector<Tensor>& tensors, const Place& place) {
       place.FailTensor(
           tensors,
           t,
-          fmt::format("alias_of: no tensor {}; ids are 0 .. {}", tensor.alias_of, count - 1));
+          fmt::format(
+              "alias_of: tensor {} does not exist; ids are 0 .. {}", tensor.alias_of, count - 1));
     }
   }
 }
@@ -112,7 +113,7 @@ void CheckOps(const std::vector<Op>& ops, int num_tensors, const Place& place) {
               ops,
               v,
               limit == 0
-                  ? fmt::format("{}: dangling id {}; there are none", field, id)
+                  ? fmt::format("{}: dangling id {}; no ids exist", field, id)
                   : fmt::format("{}: dangling id {}; ids are 0 .. {}", field, id, limit - 1));
         }
       }
@@ -242,8 +243,7 @@ Graph::Graph(std::string name,
   });
   for (size_t i = 1; i < by_name_.size(); ++i) {
     if (ops_[by_name_[i - 1]].name == ops_[by_name_[i]].name) {
-      place.FailOp(
-          ops_, by_name_[i], fmt::format("name: duplicate; ops[{}] has it, too", by_name_[i - 1]));
+      place.FailOp(ops_, by_name_[i], fmt::format("name: duplicate of ops[{}]", by_name_[i - 1]));
     }
   }
 

@@ -189,8 +189,8 @@ class Doubts {
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
       if (tensor.producer >= 0 || tensor.role == TensorRole::kInput) return;
       lines.Add(
-          "{}: role: got {}, but no op produces the tensor, so that every device has it at no "
-          "cost; expected input",
+          "{}: role: got {}, but no op produces the tensor, so every device has it at no cost; "
+          "expected input",
           AtTensor(t),
           ToString(tensor.role));
     });
@@ -287,7 +287,7 @@ class Doubts {
         return;
       }
       const std::vector<double> expected = ExpectedFlops(v);
-      lines.Add("{}: flops: got 0, so that this {} costs its bytes alone; expected {}",
+      lines.Add("{}: flops: got 0, so only the bytes of this {} have a cost; expected {}",
                 AtOp(v),
                 op.kind,
                 expected.empty() ? "its FLOPs, a multiply-add counting two"

@@ -26,12 +26,12 @@ void RequireOpOrder(const Graph& graph, std::span<const int> order, const std::s
     }
     if (is_issued[v]) {
       throw InputError(fmt::format(
-          "{}: op \"{}\" is there twice, again at position {}", where, graph.op(v).name, i));
+          "{}: op \"{}\" is listed twice, again at position {}", where, graph.op(v).name, i));
     }
     for (const int before : graph.predecessors(v)) {
       if (is_issued[before]) continue;
       throw InputError(
-          fmt::format("{}: op \"{}\" at position {} awaits op \"{}\", which comes behind it",
+          fmt::format("{}: op \"{}\" at position {} depends on op \"{}\", which comes after it",
                       where,
                       graph.op(v).name,
                       i,

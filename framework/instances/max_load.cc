@@ -92,7 +92,7 @@ class MaxLoadReader {
   void AddNode(const JsonRecord& node) {
     const std::int64_t id = node.Count("id");
     if (!op_of_id_.try_emplace(id, static_cast<int>(ops_.size())).second) {
-      node.Fail(fmt::format("id {} is that of another node", id));
+      node.Fail(fmt::format("id {} is already used by another node", id));
     }
     Op op;
     op.name = node.Get<std::string>(
@@ -130,7 +130,7 @@ class MaxLoadReader {
     const auto found = op_of_id_.find(id);
     if (found == op_of_id_.end()) {
       throw InputError(
-          fmt::format("{}: edges[{}]: {}: no node has the id {}", where_, edge.index, key, id));
+          fmt::format("{}: edges[{}]: {}: no node has id {}", where_, edge.index, key, id));
     }
     return found->second;
   }

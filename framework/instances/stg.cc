@@ -17,9 +17,9 @@ class StgReader {
   TaskGraph Read(const std::string& name) {
     if (!NextLine()) Fail("expected the number of tasks, got the end of the file");
     if (fields_.size() > 2) {
-      Fail(
-          fmt::format("expected the number of tasks, and perhaps that of processors, got {} fields",
-                      fields_.size()));
+      Fail(fmt::format(
+          "expected the number of tasks and optionally the number of processors, got {} fields",
+          fields_.size()));
     }
     TaskGraph graph{.format = "stg", .name = name};
     last_ = Integer(0, "the number of tasks", 1, kMostTasks) + 1;
@@ -31,7 +31,7 @@ class StgReader {
       if (number == 0) number = first_ = Integer(0, "the first task's number", 0, 1);
       ReadTask(number, graph);
     }
-    if (NextLine()) Fail(fmt::format("expected the end of the file behind task {}", last_));
+    if (NextLine()) Fail(fmt::format("expected the end of the file after task {}", last_));
     return graph;
   }
 
@@ -116,8 +116,8 @@ class StgReader {
       }
     } else {
       Fail(
-          fmt::format("{}: expected {} predecessors, or each with the time of its message, got {} "
-                      "fields",
+          fmt::format("{}: expected {} predecessors, each optionally with the time of its message, "
+                      "got {} fields",
                       task,
                       count,
                       given));

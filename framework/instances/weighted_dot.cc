@@ -102,7 +102,7 @@ class DotLexer {
       if (text_[at_] == '\n') ++line_;
       value += text_[at_];
     }
-    if (at_ == text_.size()) FailInDot(where_, begin, "a text in quotes does not end");
+    if (at_ == text_.size()) FailInDot(where_, begin, "a text in quotes is not closed");
     ++at_;
     return value;
   }

@@ -11,8 +11,8 @@ namespace {
 
 [[noreturn]] void ThrowNothingToChoose(Eigen::Index row) {
   throw RunError(
-      fmt::format("row {} of the log-probabilities has nothing to choose from: every "
-                  "entry is -infinity or not a number",
+      fmt::format("row {} of the log-probabilities has no possible choice: every entry is "
+                  "-infinity or not a number",
                   row));
 }
 

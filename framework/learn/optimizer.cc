@@ -32,18 +32,22 @@ int MomentsPerParameter(const OptimizerConfig& config) {
 }  // namespace
 
 void ScheduleConfig::Visit(FieldVisitor& v) {
-  v.Field("learning_rate", learning_rate, Between(0, 1e6), "step size at first");
-  v.Field(
-      "decay_rate", decay_rate, Between(0, 1), "factor of the step size every decay_every updates");
+  v.Field("learning_rate", learning_rate, Between(0, 1e6), "initial step size");
+  v.Field("decay_rate",
+          decay_rate,
+          Between(0, 1),
+          "factor of the step size after every decay_every updates");
   v.Field("decay_every", decay_every, Between(1, 1e9), "updates between two decays");
-  v.Field("decay_start", decay_start, Between(0, 1e9), "updates before the decay begins");
-  v.Field(
-      "anneal_to",
-      anneal_to,
-      Between(0, 1),
-      "share of the step size that is reached, linearly, after anneal_updates; none: decay_rate "
-      "alone changes the step size");
-  v.Field("anneal_updates", anneal_updates, Between(0, 1e9), "updates of the linear schedule");
+  v.Field("decay_start", decay_start, Between(0, 1e9), "updates before the decay starts");
+  v.Field("anneal_to",
+          anneal_to,
+          Between(0, 1),
+          "share of the step size that is reached linearly after anneal_updates; none: the decay "
+          "applies instead");
+  v.Field("anneal_updates",
+          anneal_updates,
+          Between(0, 1e9),
+          "number of updates of the linear schedule");
 }
 
 double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update) {
@@ -59,17 +63,17 @@ double LearningRateAt(const ScheduleConfig& schedule, std::int64_t update) {
 void OptimizerConfig::Visit(FieldVisitor& v) {
   v.Field("method", method, "adam, rmsprop or sgd");
   schedule.Visit(v);
-  v.Field("momentum", momentum, Between(0, 0.999999), "of sgd");
+  v.Field("momentum", momentum, Between(0, 0.999999), "momentum of sgd");
   v.Field("beta1", beta1, Between(0, 0.999999), "decay of the mean gradient of adam");
   v.Field("beta2",
           beta2,
           Between(0, 0.999999),
           "decay of the mean squared gradient of adam and rmsprop");
-  v.Field("epsilon", epsilon, Between(1e-12, 1), "least divisor of adam and rmsprop");
+  v.Field("epsilon", epsilon, Between(1e-12, 1), "smallest divisor of adam and rmsprop");
   v.Field("clip_norm",
           clip_norm,
           Between(0, 1e6),
-          "largest norm of all gradients together; 0: not clipped");
+          "largest norm of all gradients together; 0: no clipping");
 }
 
 void OptimizerConfig::Validate(const std::string& key) const {

@@ -151,14 +151,14 @@ Placement ContractPlacement(std::span<const DeviceIndex> device_of_op,
     const DeviceIndex device = device_of_op[members[0]];
     for (int v : members) {
       if (device_of_op[v] == device) continue;
-      throw InputError(fmt::format(
-          "{}: op \"{}\" is on \"{}\" and op \"{}\" on \"{}\", but they belong to one group; "
-          "expected one device for both",
-          where,
-          graph.op(members[0]).name,
-          cluster.device(device).name,
-          graph.op(v).name,
-          cluster.device(device_of_op[v]).name));
+      throw InputError(
+          fmt::format("{}: op \"{}\" is on \"{}\" and op \"{}\" is on \"{}\", but they belong to "
+                      "one group; expected one device for both",
+                      where,
+                      graph.op(members[0]).name,
+                      cluster.device(device).name,
+                      graph.op(v).name,
+                      cluster.device(device_of_op[v]).name));
     }
     placement.device.push_back(device);
   }

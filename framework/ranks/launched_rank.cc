@@ -30,8 +30,8 @@ std::optional<LaunchedRank> FindLaunchedRank() {
     const LaunchedRank found{std::atoi(rank), std::atoi(size), names.launcher};
     if (found.rank >= 0 && found.rank < found.size) return found;
     throw InputError(
-        fmt::format("{}={} and {}={} in the environment are no rank and size; "
-                    "expected a rank of at least 0 and less than the size",
+        fmt::format("{}={} and {}={} in the environment are not a rank and a size; expected a rank "
+                    "of at least 0 and less than the size",
                     names.rank,
                     rank,
                     names.size,

@@ -38,11 +38,11 @@ std::unique_ptr<Communicator> JoinLaunchedRanks() {
   if (opened.module == nullptr) {
     throw RunError("a launcher started " + std::to_string(launched) +
                    " processes of emplace, which would all do the same: " + opened.error +
-                   "; install Open MPI and build again, or start it alone");
+                   "; install Open MPI and build again, or start a single process");
   }
   auto ranks = static_cast<const MpiModule*>(opened.module)->join();
   if (ranks->size() != launched) {
-    throw RunError("a launcher started " + std::to_string(launched) + " processes, of which MPI " +
+    throw RunError("a launcher started " + std::to_string(launched) + " processes, but MPI " +
                    "finds " + std::to_string(ranks->size()) +
                    "; start them with the mpirun of the Open MPI that emplace was built with");
   }

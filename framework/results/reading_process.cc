@@ -63,7 +63,8 @@ bool SendMessage(int socket, const std::string& text) {
 std::int64_t AddressSpace() {
   std::int64_t pages = 0;
   if (!(std::ifstream("/proc/self/statm") >> pages)) {
-    throw RunError("cannot read /proc/self/statm, by which results files are read within limits");
+    throw RunError(
+        "cannot read /proc/self/statm, which the memory limit of reading results files needs");
   }
   return pages * sysconf(_SC_PAGESIZE);
 }
@@ -162,7 +163,7 @@ ReadingProcess::ReadingProcess(std::string name,
     errno = error;
   }
   throw RunError(
-      fmt::format("{}: cannot start a process that reads it: {}", name_, std::strerror(errno)));
+      fmt::format("{}: cannot start the process that reads it: {}", name_, std::strerror(errno)));
 }
 
 ReadingProcess::~ReadingProcess() {
@@ -194,7 +195,7 @@ std::string ReadingProcess::Ask(const std::string& question) {
 }
 
 void ReadingProcess::FailIllFormed() const {
-  throw DamagedError(name_ + ": damaged: the process that read it gave an ill-formed answer");
+  throw DamagedError(name_ + ": damaged: the process that read it gave a malformed answer");
 }
 
 void ReadingProcess::FailByDeath() {

@@ -24,7 +24,7 @@ using Ints = std::vector<std::int64_t>;
 using Doubles = std::vector<double>;
 
 [[noreturn]] void RefuseInTable(const std::string& name) {
-  throw std::logic_error(name + ": a table holds numbers only");
+  throw std::logic_error(name + ": a table contains numbers only");
 }
 
 // Collects the columns of a table.

@@ -46,7 +46,7 @@ class RecordVisitor {
     if constexpr (std::is_constructible_v<RecordValue, T*>) {
       Value(name, &value);
     } else {
-      static_assert(std::is_integral_v<T>, "of another width than 64 bits");
+      static_assert(std::is_integral_v<T>, "of a width other than 64 bits");
       auto wide = static_cast<std::int64_t>(value);
       Value(name, &wide);
       value = static_cast<T>(wide);

@@ -30,7 +30,8 @@ std::string ReadResultsImage(const std::filesystem::path& path) {
   const auto fail = [&](const std::string& why) {
     throw DamagedError(fmt::format("{}: {}", path.string(), why));
   };
-  if (!bytes.starts_with(kHdf5Signature)) fail("no results file of emplace (HDF5), or not whole");
+  if (!bytes.starts_with(kHdf5Signature))
+    fail("not a results file of emplace (HDF5), or incomplete");
   const size_t end = bytes.size() < kLineBytes ? 0 : bytes.size() - kLineBytes;
   const std::string line = bytes.substr(end);
   if (!line.starts_with(kLineBegin)) {
@@ -40,7 +41,7 @@ std::string ReadResultsImage(const std::filesystem::path& path) {
   }
   bytes.resize(end);
   if (line != ChecksumLine(bytes)) {
-    fail("damaged: its bytes are not those that its checksum was made of");
+    fail("damaged: its checksum does not match its bytes");
   }
   return bytes;
 }

@@ -18,7 +18,7 @@ using internal::StoredKind;
 using internal::StoredObject;
 using internal::StoredValues;
 
-constexpr const char* kForeign = "is of a kind that emplace does not write";
+constexpr const char* kForeign = "has a kind that emplace does not write";
 
 }  // namespace
 
@@ -119,7 +119,7 @@ ResultsReader::ResultsReader(const std::filesystem::path& path) : impl_(std::mak
   for (StoredObject& object : *objects) impl_->Add(std::move(object));
   if (!HasAttribute("/", "format") || Text("/", "format") != kResultsFormat) {
     throw InputError(
-        fmt::format("{}: no results file of emplace: expected the attribute format \"{}\"",
+        fmt::format("{}: not a results file of emplace: expected the attribute format \"{}\"",
                     impl_->name,
                     kResultsFormat));
   }

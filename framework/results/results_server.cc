@@ -29,7 +29,7 @@ class ResultsServer {
         file_(OpenImage(image)) {
     if (file_ >= 0) return;
     if (Hdf5LacksMemory()) throw std::bad_alloc();
-    throw InputError("no results file of emplace (HDF5), or not whole");
+    throw InputError("not a results file of emplace (HDF5), or incomplete");
   }
 
   std::string Answer(const std::string& question) const {
@@ -104,7 +104,7 @@ class ResultsServer {
                  const std::string& path,
                  int depth,
                  std::vector<StoredObject>& objects) const {
-    if (objects.size() == most_objects_) Fail(path, "groups and datasets are in themselves");
+    if (objects.size() == most_objects_) Fail(path, "a group or dataset contains itself");
     StoredObject stored{path, StoredKind::kOther, {}, {}};
     const H5I_type_t type = H5Iget_type(object);
     if (type == H5I_GROUP) stored.kind = StoredKind::kGroup;
@@ -131,7 +131,8 @@ class ResultsServer {
     objects.push_back(std::move(stored));
     if (type != H5I_GROUP) return;
 
-    if (depth == kMostNested) Fail(path, fmt::format("more than {} groups in groups", depth));
+    if (depth == kMostNested)
+      Fail(path, fmt::format("groups are nested more than {} levels deep", depth));
     names.clear();
     const auto take_link = [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
       static_cast<std::vector<std::string>*>(list)->emplace_back(name);
@@ -199,7 +200,7 @@ class ResultsServer {
       case StoredKind::kTable:
         break;
       default:
-        Fail(dataset.path, "is no dataset that emplace reads");
+        Fail(dataset.path, "is not a dataset that emplace reads");
     }
     std::vector<TableColumn> columns;
     for (unsigned m = 0; m < static_cast<unsigned>(H5Tget_nmembers(dataset.type)); ++m) {
@@ -254,7 +255,7 @@ std::unique_ptr<ReadingProcess> StartResultsServer(const std::string& name,
   ReadingLimits limits = LimitsOfResults();
   limits.memory += 3 * static_cast<std::int64_t>(image.size());  // HDF5 copies it twice
   const Hdf5Lock lock;  // no other thread is within HDF5 when the process is forked
-  if (H5open() < 0) throw RunError("HDF5 does not start: " + LastHdf5Error());
+  if (H5open() < 0) throw RunError("HDF5 cannot be started: " + LastHdf5Error());
   std::optional<ResultsServer> server;  // in the process alone
   return std::make_unique<ReadingProcess>(name, limits, [&](const std::string& question) {
     if (!server) server.emplace(image, limits.memory);

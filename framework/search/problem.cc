@@ -41,7 +41,7 @@ std::uint64_t AllowedForGroup(const Graph& graph,
   for (int v : members) {
     if (allowed_by_op[v] == 0) {
       throw InputError(
-          fmt::format("problem: op \"{}\" ({}) is allowed on no device of cluster \"{}\" ({})",
+          fmt::format("problem: op \"{}\" ({}) is not allowed on any device of cluster \"{}\" ({})",
                       graph.op(v).name,
                       graph.op(v).kind,
                       cluster.name(),
@@ -49,9 +49,8 @@ std::uint64_t AllowedForGroup(const Graph& graph,
     }
     if ((allowed & allowed_by_op[v]) == 0) {
       throw InputError(
-          fmt::format("problem: a group of {} ops shares no allowed device: op \"{}\" allows {}, "
-                      "the ops before "
-                      "it (first \"{}\") leave only {}",
+          fmt::format("problem: the ops of a group of {} have no allowed device in common: op "
+                      "\"{}\" allows {}, but the ops before it (first \"{}\") leave only {}",
                       members.size(),
                       graph.op(v).name,
                       DeviceList(cluster, allowed_by_op[v]),
@@ -159,9 +158,8 @@ void CheckResidentFits(const Graph& graph,
     }
     if (tensor.bytes > largest) {
       throw InputError(
-          fmt::format("problem: {} \"{}\" of op \"{}\" ({} B) fits nowhere: the largest device it "
-                      "is allowed on ({}) "
-                      "has {} B",
+          fmt::format("problem: {} \"{}\" of op \"{}\" ({} B) does not fit on any device: the "
+                      "largest one on which it is allowed ({}) has {} B",
                       ToString(tensor.role),
                       tensor.name,
                       graph.op(tensor.producer).name,
@@ -173,8 +171,7 @@ void CheckResidentFits(const Graph& graph,
   if (total > capacity) {
     throw InputError(
         fmt::format("problem: the parameters, buffers and optimiser state of graph \"{}\" ({:.0f} "
-                    "B) fit nowhere: "
-                    "all devices of cluster \"{}\" together have {:.0f} B",
+                    "B) do not fit: all devices of cluster \"{}\" together have {:.0f} B",
                     graph.name(),
                     total,
                     cluster.name(),

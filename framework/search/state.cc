@@ -88,7 +88,7 @@ void StateVisitor::Header(const char* text, std::string_view magic, std::string_
     return;
   }
   if (Word("the header") != magic) {
-    Fail(fmt::format("expected \"{} {} {}\" at its beginning", magic, kVersion, agent));
+    Fail(fmt::format("expected \"{} {} {}\" at the beginning", magic, kVersion, agent));
   }
   std::int64_t version = 0;
   Int("a version", version);
@@ -117,7 +117,7 @@ void StateVisitor::Fail(const std::string& message) const {
 
 std::string StateVisitor::Word(std::string_view what) {
   std::string word;
-  if (!(*in_ >> word)) Fail(fmt::format("expected {}, it ends there", what));
+  if (!(*in_ >> word)) Fail(fmt::format("expected {}, got the end of the text", what));
   return word;
 }
 

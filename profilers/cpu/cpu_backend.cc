@@ -280,8 +280,7 @@ class CpuBackend : public Backend {
   std::unique_ptr<Program> Load(std::shared_ptr<const ExecutionPlan> plan,
                                 DispatchMode mode) override {
     if (mode != DispatchMode::kGraph) {
-      throw InputError(
-          "dispatch mode eager: CPU devices run lists of their own; expected mode graph");
+      throw InputError("dispatch mode eager: CPU devices run command lists; expected mode graph");
     }
     return LoadCpuProgram(machine_, std::move(plan));
   }
@@ -364,10 +363,11 @@ std::shared_ptr<CpuMachine> OpenCpuMachine(std::vector<CpuGroup> groups) {
     for (int core : group.cores) {
       const auto [entry, is_new] = owner.try_emplace(core, group.name);
       if (is_new) continue;
-      throw InputError(fmt::format("core {} is in devices \"{}\" and \"{}\"; expected in one",
-                                   core,
-                                   entry->second,
-                                   group.name));
+      throw InputError(
+          fmt::format("core {} belongs to devices \"{}\" and \"{}\"; expected one device",
+                      core,
+                      entry->second,
+                      group.name));
     }
   }
   return std::make_shared<CpuMachine>(std::move(groups));

@@ -251,10 +251,10 @@ std::shared_ptr<Backend> MakeCudaBackend(const std::vector<DeviceSpec>& devices)
   const char* const blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   if (blocking != nullptr && std::string_view(blocking) != "" &&
       std::string_view(blocking) != "0") {
-    throw InputError(fmt::format(
-        "the environment sets CUDA_LAUNCH_BLOCKING={}: every launch would wait for its end, and "
-        "nothing that is enqueued ahead could be timed; unset it",
-        blocking));
+    throw InputError(
+        fmt::format("the environment sets CUDA_LAUNCH_BLOCKING={}, so every launch would wait for "
+                    "its end and launches that are enqueued ahead could not be timed; unset it",
+                    blocking));
   }
   PrepareEnvironment();
   return WithDevice("opening the GPUs", [&] { return std::make_shared<CudaBackend>(devices); });

@@ -286,9 +286,10 @@ void CudaStreams::Capture(bool traced, const std::function<void()>& enqueue) {
     graphs_[traced] = CaptureGraph(enqueue);
   } catch (const std::runtime_error& error) {
     is_capturing_ = false;
-    throw RunError(std::string("the step cannot be captured as a CUDA graph (eager dispatch does "
-                               "without): ") +
-                   error.what());
+    throw RunError(
+        std::string(
+            "the step cannot be captured as a CUDA graph (eager dispatch does not need one): ") +
+        error.what());
   }
   is_capturing_ = false;
 }

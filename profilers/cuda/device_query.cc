@@ -30,7 +30,7 @@ GpuList QueryGpus() {
   EMPLACE_CUDA_CHECK(cudaDriverGetVersion(&driver));
   if (found == cudaErrorInsufficientDriver) {
     return {{},
-            fmt::format("no GPU that this program can use (the driver knows CUDA {}, and this "
+            fmt::format("no GPU that this program can use (the driver supports CUDA {}, but this "
                         "program needs {})",
                         CudaVersionName(driver),
                         CudaVersionName(CUDART_VERSION))};

@@ -18,7 +18,7 @@ namespace {
                                   std::int64_t bytes,
                                   cudaError_t error) {
   cudaGetLastError();  // an allocation that failed leaves the context usable
-  throw RunError(fmt::format("{}: {} bytes of {} memory are not to be had: {} ({})",
+  throw RunError(fmt::format("{}: cannot allocate {} bytes of {} memory: {} ({})",
                              owner,
                              bytes,
                              what,

@@ -57,8 +57,8 @@ Partitions::Partitions(int gpu, const std::string& gpu_name, std::span<const int
   EMPLACE_DRIVER_CHECK(api.DevSmResourceSplitByCount(
       nullptr, &smallest_groups, &all, nullptr, 0, static_cast<unsigned>(minimum)));
   throw InputError(
-      fmt::format("gpu:{}: partitions of {} SMs; {} has {} SMs and splits into at most {} groups "
-                  "of {}, of which partitions are made",
+      fmt::format("gpu:{}: cannot make partitions of {} SMs; {} has {} SMs and splits into at most "
+                  "{} groups of {} SMs, which make up the partitions",
                   gpu,
                   fmt::join(sizes, " + "),
                   gpu_name,

@@ -122,7 +122,7 @@ class BusyOp {
   BusyOp(const BusyOp&) = delete;
   BusyOp& operator=(const BusyOp&) = delete;
   void CheckAlive() const {
-    if (has_failed_) throw RunError("the op beside the timed one failed");
+    if (has_failed_) throw RunError("the op that runs concurrently with the timed one failed");
   }
 
  private:
@@ -432,7 +432,7 @@ void BusyLink::Loop() {
 }
 
 void BusyLink::CheckAlive() const {
-  if (has_failed_) throw RunError("the copies beside the timed ones failed");
+  if (has_failed_) throw RunError("the copies that run concurrently with the timed ones failed");
 }
 
 Sampler MakeCopySampler(std::shared_ptr<CopyPair> copies) {

@@ -93,7 +93,7 @@ std::vector<std::byte> QueueProgram::ReadTensor(Address address, std::int64_t by
   const bool on_device = address.device >= 0 && address.device < plan_->num_devices;
   if (!known || !on_device || bytes < 0 ||
       address.offset + bytes > plan_->arena_bytes[address.device]) {
-    throw InputError(fmt::format("the plan holds no tensor of {} B at byte {} of device {}",
+    throw InputError(fmt::format("the plan has no tensor of {} B at byte {} of device {}",
                                  bytes,
                                  address.offset,
                                  address.device));

@@ -27,11 +27,11 @@ int QueueOfCopy(const ExecutionPlan& plan,
   for (int d = 0; d < plan.num_devices; ++d) {
     if (is_cores(d)) return d;
   }
-  throw RunError(fmt::format(
-      "channel {} copies tensor {} within the host, and no device is a group of cores, which would "
-      "do that; name one, as cpu:0",
-      copy.stream - plan.num_devices,
-      copy.tensor));
+  throw RunError(
+      fmt::format("channel {} copies tensor {} within the host, which needs a device that is a "
+                  "group of cores; name one, such as cpu:0",
+                  copy.stream - plan.num_devices,
+                  copy.tensor));
 }
 
 }  // namespace

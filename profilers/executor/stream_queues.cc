@@ -57,7 +57,7 @@ void StreamQueues::OrBreak(StepState& step, const Part& part) {
 }
 
 void StreamQueues::Begin(StepState& step) {
-  if (is_broken_) throw RunError("this program's devices have failed before");
+  if (is_broken_) throw RunError("the devices of this program failed earlier");
   Raise(latch(), 0);
   for (int stream : used_) Raise(end_of(stream), 0);
   OrBreak(step, [&] {

@@ -12,7 +12,7 @@ namespace {
 KernelParams AttentionParams(OpReader& r, const Argument& q) {
   const Attributes& attributes = r.attributes();
   Require(attributes.Number("dropout_p", 0) == 0, "attention with dropout");
-  Require(!attributes.Bool("enable_gqa", false), "attention of shared heads");
+  Require(!attributes.Bool("enable_gqa", false), "attention with shared heads");
   Require(Rank(q) == 4, "attention that is not [batch, heads, words, width]");
   return {.alpha = attributes.Number("scale", 1 / std::sqrt(static_cast<double>(q.view.shape[3]))),
           .causal = attributes.Bool("is_causal", false)};

@@ -45,7 +45,8 @@ void Embedding(OpReader& r) {
 
 // embedding_dense_backward(dy, indices)
 void EmbeddingBackward(OpReader& r) {
-  Require(!r.attributes().Bool("scale_grad_by_freq", false), "gradients scaled by frequency");
+  Require(!r.attributes().Bool("scale_grad_by_freq", false),
+          "gradients that are scaled by frequency");
   KernelParams params{.alpha = 1, .zero_output = true};
   for (const auto& [indices, rows] : WithRows(r.In(1), r.In(0))) {
     r.Emit(KernelKind::kScatterAdd, {rows, indices}, {AsRows(r.Out(0))}, params);
@@ -230,7 +231,7 @@ void Index(OpReader& r) {
   Require(r.num_inputs() == 2 && r.In(1).view.dtype != DType::kBool, "indices of several axes");
   Require(r.In(0).view.shape[0] > 0 && Rank(r.Out(0)) == Rank(r.In(0)) + Rank(r.In(1)) - 1 &&
               r.In(1).view.num_elements() > 0,
-          "indices of another axis than the first");
+          "indices of an axis other than the first");
   r.Emit(KernelKind::kGather,
          {RowsAlong(r.In(0), 0), AsVector(r.In(1))},
          {RowsFor(r.Out(0), r.In(1))});
@@ -239,10 +240,10 @@ void Index(OpReader& r) {
 // index_put(old, indices, rows) of the first axis, with accumulation
 void IndexPut(OpReader& r) {
   Require(r.num_inputs() == 3 && r.In(1).view.dtype != DType::kBool, "indices of several axes");
-  Require(r.attributes().Bool("accumulate", false), "values put, not added");
+  Require(r.attributes().Bool("accumulate", false), "values that replace the old ones");
   const Argument rows = r.In(2);
   Require(Rank(rows) == Rank(r.In(0)) + Rank(r.In(1)) - 1 && r.In(1).view.num_elements() > 0,
-          "indices of another axis than the first");
+          "indices of an axis other than the first");
   const KernelParams params{.alpha = 1};
   r.Emit(KernelKind::kCopy, {r.In(0)}, {r.Out(0)});
   r.Emit(KernelKind::kScatterAdd,

@@ -26,7 +26,7 @@ void BatchNorm(OpReader& r) {
 
 void RequireAllOutputs(OpReader& r) {
   for (const bool wanted : r.attributes().Flags("output_mask", {true, true, true})) {
-    Require(wanted, "a gradient that is not wanted");
+    Require(wanted, "a gradient that is not computed");
   }
 }
 
@@ -52,7 +52,8 @@ class NormalizedRows {
     width_ = std::accumulate(
         normalized_shape.begin(), normalized_shape.end(), int64_t{1}, std::multiplies<>());
     const int64_t elements = all[0].view.num_elements();
-    Require(width_ > 0 && elements % width_ == 0, "rows of another length than normalized_shape");
+    Require(width_ > 0 && elements % width_ == 0,
+            "rows whose length differs from normalized_shape");
     rows_ = elements / width_;
     const bool is_one = std::ranges::all_of(all, [&](const Argument& argument) {
       return argument.view.num_elements() == elements &&
@@ -141,7 +142,7 @@ void GroupNorm(OpReader& r) {
 void GroupNormBackward(OpReader& r) {
   const bool has_scale = r.num_inputs() > 4;
   for (const bool wanted : r.attributes().Flags("output_mask", {true, has_scale, has_scale})) {
-    Require(wanted || !has_scale, "a gradient that is not wanted");
+    Require(wanted || !has_scale, "a gradient that is not computed");
   }
   std::vector<Argument> inputs{AsChannels(r.In(0)), AsChannels(r.In(1)), r.In(2), r.In(3)};
   std::vector<Argument> outputs{AsChannels(r.Out(0))};

@@ -15,7 +15,7 @@ using Ints = Attributes::Ints;
 // One matrix, or a batch of them.
 Argument Batched(const Argument& matrix) {
   if (matrix.view.shape.size() == 3) return matrix;
-  Require(matrix.view.shape.size() == 2, "a product of tensors that are no matrices");
+  Require(matrix.view.shape.size() == 2, "a product of tensors that are not matrices");
   TensorView view = matrix.view;
   view.shape.insert(view.shape.begin(), 1);
   view.strides.insert(view.strides.begin(), 0);
@@ -104,7 +104,7 @@ void ConvolutionBackward(OpReader& r) {
   const bool is_transposed = IsTransposed(r);
   const std::vector<bool> mask =
       r.attributes().Flags("output_mask", {true, true, r.num_outputs() > 2});
-  Require(mask.size() == 3, "an output mask that is not of three");
+  Require(mask.size() == 3, "an output mask without three entries");
   int output = 0;
   if (mask[0]) {
     const Argument dx = AsImage(r.Out(output++));
@@ -138,7 +138,7 @@ KernelParams PoolParams(OpReader& r,
   window.pad_begin = window.pad_end = attributes.Pair("padding", Ints{0, 0});
   window.dilation = attributes.Pair("dilation", Ints{1, 1});
   window.count_include_pad = attributes.Bool("count_include_pad", true);
-  Require(!attributes.Has("divisor_override"), "an average with a divisor of its own");
+  Require(!attributes.Has("divisor_override"), "an average with its own divisor");
   RequireSane(window);
   FitPadding(window, image.view, windows.view, is_average);
   return params;
@@ -211,7 +211,7 @@ void Softmax(OpReader& r) {
   const int apart = dim == rank - 1 ? 0 : dim;  // axes whose indices have their own calls
   int64_t calls = 1;
   for (int axis = 0; axis < apart; ++axis) calls *= shape[axis];
-  Require(calls <= 1024, "a softmax over an axis between many others");
+  Require(calls <= 1024, "a softmax over an inner axis with more than 1024 outer indices");
   for (int64_t call = 0; call < calls; ++call) {
     const auto rows = [&](Argument argument) {
       int64_t index = call;
@@ -237,14 +237,14 @@ void CumulativeSum(OpReader& r) {
 }
 
 void RequireMeanLoss(OpReader& r) {
-  Require(r.attributes().Int("reduction", 1) == 1, "a loss that is not the mean");
+  Require(r.attributes().Int("reduction", 1) == 1, "a loss other than the mean");
 }
 
 // Returns [rows, classes], or classes of pixels [n, classes, h, w], as [batch, rows, classes].
 Argument AsClasses(const Argument& argument) {
   const std::vector<int64_t>& shape = argument.view.shape;
   if (shape.size() == 2) return With(argument, Reshape(argument.view, {1, shape[0], shape[1]}));
-  Require(shape.size() == 4, "classes that are not of rows or pixels");
+  Require(shape.size() == 4, "classes other than those of rows or pixels");
   const TensorView pixels = Permute(argument.view, {0, 2, 3, 1});
   return With(argument, Reshape(pixels, {shape[0], shape[2] * shape[3], shape[1]}));
 }

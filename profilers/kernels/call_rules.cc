@@ -84,14 +84,14 @@ std::string RunningStatistics(const KernelCall& call) {
   return call.inputs.size() != 4 && call.outputs.size() != 4 &&
                  call.inputs.size() <= call.outputs.size()
              ? ""
-             : "one running statistic alone";
+             : "only one running statistic";
 }
 
 namespace {
 
 std::string GroupsOf(const KernelCall& call, int64_t channels, const Shape& statistic) {
   if (channels % statistic[1] != 0) return "groups that do not divide the channels";
-  return call.inputs.size() == 2 || call.outputs.size() == 2 ? "scale or offset alone" : "";
+  return call.inputs.size() == 2 || call.outputs.size() == 2 ? "only one of scale and offset" : "";
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ std::string Elementwise(const KernelCall& call) {
       break;
     case Arity::kReduction:
     case Arity::kNone:
-      return fmt::format("\"{}\" is no elementwise function", function.name);
+      return fmt::format("\"{}\" is not an elementwise function", function.name);
   }
   const DType in = call.inputs[0].view.dtype, out = call.outputs[0].view.dtype;
   bool fits = true;
@@ -154,12 +154,12 @@ std::string DropoutProbability(const KernelCall& call) {
 std::string Reduction(const KernelCall& call) {
   const FunctionDescription& function = DescriptionOf(call.params.function);
   if (function.arity != Arity::kReduction) {
-    return fmt::format("\"{}\" is no reduction", function.name);
+    return fmt::format("\"{}\" is not a reduction", function.name);
   }
   const Shape &x = In(call, 0), &y = Out(call, 0);
   if (x.size() != y.size()) return fmt::format("y has rank {}; expected {}", y.size(), x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    if (y[i] != 1 && y[i] != x[i]) return "an axis that is reduced in part";
+    if (y[i] != 1 && y[i] != x[i]) return "an axis that is partly reduced";
   }
   return "";
 }

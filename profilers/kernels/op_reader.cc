@@ -145,7 +145,7 @@ void OpReader::EmitTile(const Argument& input, const Argument& output) {
   TensorView target = source;
   target.offset = output.view.offset;
   for (size_t i = 0; i < from.size(); ++i) {
-    Require(from[i] > 0 && to[i] % from[i] == 0, "a tile whose sizes are no multiples");
+    Require(from[i] > 0 && to[i] % from[i] == 0, "a tile whose sizes are not multiples");
     const int64_t repeats = to[i] / from[i];
     if (repeats > 1) {
       source.shape.push_back(repeats);

@@ -20,7 +20,7 @@ void RequireSane(const Window& window) {
        {&window.size, &window.stride, &window.pad_begin, &window.pad_end, &window.dilation}) {
     Require(pair->size() == 2, "a window that is not over [h, w]");
     for (const int64_t value : *pair) {
-      Require(value >= 0 && value <= kMost, "a window of negative or absurd size");
+      Require(value >= 0 && value <= kMost, "a window of negative or excessive size");
     }
   }
 }
@@ -36,7 +36,7 @@ void FitPadding(Window& window,
                            image.shape[2 + i] - window.pad_begin[i];
     if (needed <= window.pad_end[i]) continue;
     Require(!is_average || !window.count_include_pad,
-            "an average that counts what hangs over the padding");
+            "an average that counts elements beyond the padding");
     window.pad_end[i] = needed;
   }
 }

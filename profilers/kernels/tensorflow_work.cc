@@ -31,7 +31,7 @@ void AddN(OpReader& r) {
 
 Argument Transposed(const Argument& matrix, bool is_transposed) {
   const int rank = Rank(matrix);
-  Require(rank >= 2, "a product of tensors that are no matrices");
+  Require(rank >= 2, "a product of tensors that are not matrices");
   TensorView view = matrix.view;
   if (is_transposed) {
     std::swap(view.shape[rank - 1], view.shape[rank - 2]);
@@ -102,7 +102,7 @@ Window MakeWindow(const OpReader& r, const Argument& image, const Ints& size) {
       window.pad_end[i] = pads[first + 2 * i + 1];
     }
   } else {
-    Require(padding == "VALID", "a padding other than SAME, VALID and EXPLICIT");
+    Require(padding == "VALID", "a padding other than SAME, VALID or EXPLICIT");
   }
   RequireSane(window);
   return window;
@@ -426,7 +426,7 @@ Argument Table(const Argument& table) {
 // GatherV2(table, indices, axis)
 void Gather(OpReader& r) {
   Require(r.attributes().Int("axis", 0) == 0 && r.attributes().Int("batch_dims", 0) == 0,
-          "a gather that is not of rows");
+          "a gather of elements other than rows");
   const Argument indices = r.In(1);
   r.Emit(KernelKind::kGather, {Table(r.In(0)), AsVector(indices)}, {RowsFor(r.Out(0), indices)});
 }

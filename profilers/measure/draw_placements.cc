@@ -131,7 +131,7 @@ std::vector<LabelledPlacement> DrawPlacements(const Problem& problem,
                                               int count,
                                               std::uint64_t seed) {
   if (count < 0) {
-    throw InputError(fmt::format("placements to draw: {}, expected at least 0", count));
+    throw InputError(fmt::format("number of placements to draw: {}, expected at least 0", count));
   }
   Drawer drawer(problem, seed);
   std::vector<LabelledPlacement> drawn;

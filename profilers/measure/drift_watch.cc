@@ -59,11 +59,12 @@ Drift DriftWatch::DriftOf(int device, double time) const {
   const auto first = first_time_.find(device);
   if (first == first_time_.end() || !(first->second > 0)) return {};
   const double change = time / first->second - 1;
-  return {change,
-          fmt::format("the reference product on {} takes {:.1f} us, {:+.1f} % against the start",
-                      backend_.devices()[device].name,
-                      time / 1e3,
-                      change * 100)};
+  return {
+      change,
+      fmt::format("the reference product on {} takes {:.1f} us, {:+.1f} % compared with the start",
+                  backend_.devices()[device].name,
+                  time / 1e3,
+                  change * 100)};
 }
 
 std::string DriftWatch::PropertyOf(int device) const {
@@ -109,11 +110,12 @@ Drift DriftWatch::Check(const std::string& when, std::vector<std::string>& warni
   for (size_t i = 0; i < std::min(first_clocks_.size(), last_clocks_.size()); ++i) {
     const double before = first_clocks_[i].mhz, now = last_clocks_[i].mhz;
     if (!(before > 0 && now > 0) || std::abs(now / before - 1) <= kTolerance) continue;
-    warnings.push_back(fmt::format("{}: the clock of {} reads {:.0f} MHz, {:.0f} MHz at the start",
-                                   when,
-                                   last_clocks_[i].device,
-                                   now,
-                                   before));
+    warnings.push_back(
+        fmt::format("{}: the clock of {} is at {:.0f} MHz; it was at {:.0f} MHz at the start",
+                    when,
+                    last_clocks_[i].device,
+                    now,
+                    before));
   }
   return largest;
 }

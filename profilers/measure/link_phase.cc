@@ -60,7 +60,7 @@ void MeasureLink(ProfilingSession& session, int index) {
                          [](const auto& point, std::int64_t size) { return point.first < size; });
     if (place != measured.points.end() && place->first == bytes) continue;
     const std::string what =
-        fmt::format("copies of {} B and more over {}", bytes, LinkName(session.backend(), link));
+        fmt::format("copies of at least {} B over {}", bytes, LinkName(session.backend(), link));
     const bool is_done = session.Try({link.from, link.to}, what, [&] {
       const Sampler sampler = session.backend().CopySampler(index, bytes);
       measured.points.insert(place, {bytes, MeasureUntilStable(sampler, session.options().rule)});

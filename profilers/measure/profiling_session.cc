@@ -36,13 +36,13 @@ void RequireSameMachine(const CostTable& resume, const Backend& backend) {
   const std::string machine = DescribeMachine(backend);
   if (resume.machine != machine) {
     throw InputError(fmt::format(
-        "the profile to go on with is of machine \"{}\", this is \"{}\"", resume.machine, machine));
+        "the profile to resume is of machine \"{}\", but this is \"{}\"", resume.machine, machine));
   }
   for (const auto& [key, value] : backend.Properties()) {
     const auto before = resume.properties.find(key);
     if (before == resume.properties.end() || before->second == value) continue;
     throw InputError(fmt::format(
-        "the profile to go on with is of machine \"{}\" with {} \"{}\", which now has \"{}\"",
+        "the profile to resume is of machine \"{}\" with {} \"{}\", which now has \"{}\"",
         resume.machine,
         key,
         before->second,
@@ -140,7 +140,7 @@ void ProfilingSession::Settle() {
   while (!IsStopped()) {
     worst_ = drift_.Look("between two measurements");
     if (!IsDrifted() || Elapsed() >= until) return;
-    Report("waiting until the machine is as at the start: " + worst_.text);
+    Report("waiting until the machine returns to its initial state: " + worst_.text);
     std::this_thread::sleep_for(kSettlePause);
   }
 }
@@ -214,11 +214,12 @@ void ProfilingSession::HandleFailure(const std::vector<int>& devices,
     const std::string why = drift_.WhyBroken(device);
     if (why.empty()) continue;
     Checkpoint();
-    throw RunError(fmt::format("device \"{}\" failed at {}: {}; then at the reference product: {}",
-                               names.back(),
-                               what,
-                               error.what(),
-                               why));
+    throw RunError(fmt::format(
+        "device \"{}\" failed at {}: {}; afterwards it failed at the reference product: {}",
+        names.back(),
+        what,
+        error.what(),
+        why));
   }
   Warn(fmt::format("left out: {} on {}: {}", what, fmt::join(names, ", "), error.what()));
 }

@@ -40,8 +40,8 @@ int CountPlacements(ProfilingSession& session, const Problem& problem) {
   const int count = std::min(wanted, std::max(kLeastPlacements, fitting));
   if (count < wanted) {
     session.Warn(
-        fmt::format("graph \"{}\": whole steps of {} instead of {} placements, since a "
-                    "step takes up to {:.2f} s and all of them may take {:.0f} s",
+        fmt::format("graph \"{}\": executed {} instead of {} placements, because a step takes up "
+                    "to {:.2f} s and all steps may take {:.0f} s",
                     problem.graph().name(),
                     count,
                     wanted,

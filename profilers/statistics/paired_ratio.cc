@@ -19,7 +19,7 @@ bool PairedRatio::is_bounded() const {
 PairedRatio ComparePaired(std::span<const double> a, std::span<const double> b) {
   if (a.empty() || a.size() != b.size()) {
     throw InputError(
-        fmt::format("paired steps: {} and {} rounds, expected as many of both, at least 1",
+        fmt::format("paired steps: {} and {} rounds, expected equal numbers of at least 1",
                     a.size(),
                     b.size()));
   }

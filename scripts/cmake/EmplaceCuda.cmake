@@ -1,6 +1,6 @@
-# What the modules have in common that use CUDA (framework/base/module.h).
+# Common settings of the modules that use CUDA (framework/base/module.h).
 
-# CUDA needs compiler and Toolkit; where one is missing EMPLACE_WITHOUT_CUDA says which.
+# CUDA needs compiler and Toolkit; if one is missing, EMPLACE_WITHOUT_CUDA names it.
 set(EMPLACE_WITHOUT_CUDA "EMPLACE_CUDA is off")
 if(EMPLACE_CUDA)
   set(EMPLACE_WITHOUT_CUDA "")
@@ -25,8 +25,8 @@ if(NOT EMPLACE_WITHOUT_CUDA)
   endif()
 endif()
 
-# emplace_cuda_target(TARGET): how sources of CUDA are compiled. Our kernels use nothing that is younger than
-# compute capability 8.0, so one pass of the compiler serves all.
+# emplace_cuda_target(TARGET): sets the compilation of CUDA sources. The kernels need compute capability 8.0
+# only, so one pass of the compiler serves all GPUs.
 function(emplace_cuda_target target)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
     CUDA_STANDARD 20 CUDA_ARCHITECTURES OFF CUDA_RUNTIME_LIBRARY Static)
@@ -36,7 +36,7 @@ function(emplace_cuda_target target)
 endfunction()
 
 # emplace_source_stamp(TARGET NAME HEADER FOLDER...): adds the stamp NAME, which HEADER declares, to a library:
-# flags and a checksum of the folders' sources, made anew at every build by the target TARGET_stamp.
+# flags and a checksum of the folders' sources, computed at every build by the target TARGET_stamp.
 # TARGET_STAMP is its file, for the module.
 function(emplace_source_stamp target name header)
   set(stamp ${CMAKE_CURRENT_BINARY_DIR}/source_stamp.cc)

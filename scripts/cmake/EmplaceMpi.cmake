@@ -1,4 +1,5 @@
-# Open MPI, for the module that knows it (framework/ranks/mpi). Where it is missing EMPLACE_WITHOUT_MPI says so.
+# Finds Open MPI for the module that uses it (framework/ranks/mpi). If it is missing,
+# EMPLACE_WITHOUT_MPI gives the reason.
 set(EMPLACE_WITHOUT_MPI "EMPLACE_MPI is off")
 if(EMPLACE_MPI)
   set(EMPLACE_WITHOUT_MPI "")

@@ -1,4 +1,4 @@
-# How every target of emplace is declared.
+# Functions that declare the targets of emplace.
 
 include(CheckCXXSourceCompiles)
 
@@ -13,9 +13,9 @@ if(EMPLACE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${EMPLACE_CCACHE})
 endif()
 
-# Release: -O2; rooms that compute ask for more, rooms that talk for less (emplace_optimise).
+# Release: -O2; folders that compute use more, folders of commands less (emplace_optimise).
 # Position-independent (CMakePresets.json): program and Python package are linked from the same objects, whose functions
-# nobody replaces.
+# are not replaced at run time.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -fno-semantic-interposition")
 # "checked": optimised, all assertions on (DCHECK, libstdc++'s bounds checks), debug symbols.
 set(CMAKE_CXX_FLAGS_CHECKED "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
@@ -48,7 +48,7 @@ if(EMPLACE_ARCH_FLAG)
   target_compile_options(emplace_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=${EMPLACE_ARCH_FLAG}>)
 endif()
 # Products and sums are not contracted: costs and times must not depend on the instruction set. GCC 12 takes
-# the undefined registers of its own AVX-512 functions, which Eigen calls, for mistakes (GCC bug 105593).
+# the undefined registers of its own AVX-512 functions, which Eigen calls, for errors (GCC bug 105593).
 target_compile_options(emplace_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wno-uninitialized -Wno-maybe-uninitialized>)
 # -Wno-psabi: vectors wider than the processor's registers are passed between inline functions only.
@@ -63,7 +63,8 @@ if(EMPLACE_WERROR)
   target_compile_options(emplace_flags INTERFACE -Werror)
 endif()
 if(EMPLACE_SANITIZE)
-  # Left out is what doubles the code and what AddressSanitizer (pointers) or x86 (alignment) stop as well.
+  # Leaves out the checks that double the code and those that AddressSanitizer (pointers) or x86 (alignment) make as
+  # well.
   target_compile_options(emplace_flags INTERFACE
     -fsanitize=${EMPLACE_SANITIZE} -fno-sanitize=null,object-size,vptr,alignment,pointer-overflow
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -73,9 +74,9 @@ if(EMPLACE_FUZZ)
   target_compile_options(emplace_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# emplace_optimise(TARGET LEVEL): how far Release optimises, "-O3" where time is spent, "-Og" where compiling
-# would take longer than the code ever runs: of all levels GCC needs the least time for that one, and the other
-# configurations use it there, too.
+# emplace_optimise(TARGET LEVEL): sets the optimisation of Release: "-O3" for code that takes time, "-Og" for code whose
+# compilation would take longer than its runs. GCC compiles fastest with -Og, so the other configurations use it there
+# as well.
 function(emplace_optimise target level)
   if(NOT level STREQUAL "-Og")
     set(level "$<IF:$<CONFIG:Release>,${level},-O1>")
@@ -84,13 +85,13 @@ function(emplace_optimise target level)
 endfunction()
 
 # The sources of a folder are compiled together, a few at a time: they share their headers and templates, which are most
-# of the work. So names in unnamed namespaces are unique within a folder (tests/check_names.py). Off, every source is
-# compiled alone, as tools want it that look at single files.
+# of the work. So names in unnamed namespaces are unique within a folder (tests/check_names.py). If it is off, every
+# source is compiled alone, as tools for single files need it.
 option(EMPLACE_UNITY "Compile the sources of a folder together" ON)
 
 # emplace_unity(TARGET [APART regex] [FILES number]): compiles at most so many files of a folder together (default 8: an
-# edit of one is built again in seconds), and never files of two folders: a new folder changes no other unit. What APART
-# matches is compiled alone.
+# edit of one is built again in seconds), and never files of two folders, so that a new folder changes no other unit.
+# Files that match APART are compiled alone.
 function(emplace_unity target)
   cmake_parse_arguments(arg "" "APART;FILES" "" ${ARGN})
   if(NOT EMPLACE_UNITY)
@@ -124,9 +125,9 @@ function(emplace_unity target)
 endfunction()
 
 # emplace_library(NAME LINK library... PRIVATE_LINK library... EXCLUDE regex OPTIMISE level FILES number
-# SELDOM regex): all sources of this folder and the folders below it (CUDA and what EXCLUDE matches apart), the
-# headers checked to compile alone. PRIVATE_LINK stays out of headers. FILES as for emplace_unity. What SELDOM
-# matches runs a few times per run and is compiled at -Og.
+# SELDOM regex): all sources of this folder and the folders below it (except CUDA and files that match EXCLUDE), and
+# checks that each header compiles alone. PRIVATE_LINK is not used in headers. FILES as for emplace_unity. Files that
+# match SELDOM run a few times per run and are compiled at -Og.
 function(emplace_library name)
   cmake_parse_arguments(arg "" "EXCLUDE" "" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)

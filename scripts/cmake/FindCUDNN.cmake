@@ -1,5 +1,5 @@
-# NVIDIA cuDNN 9. Defines CUDNN::cudnn. Looks beside the CUDA Toolkit, then where CUDNN_ROOT says, then in
-# the site-packages of Python (nvidia-cudnn-cu13 and its like).
+# NVIDIA cuDNN 9. Defines CUDNN::cudnn. Searches the CUDA Toolkit, then CUDNN_ROOT, then the
+# site-packages of Python (nvidia-cudnn-cu13 and similar).
 file(GLOB CUDNN_PIP_FOLDERS
   /usr/lib/python3*/site-packages/nvidia/cudnn /usr/local/lib/python3*/dist-packages/nvidia/cudnn
   /usr/local/lib/python3*/site-packages/nvidia/cudnn)

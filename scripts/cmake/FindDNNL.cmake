@@ -1,5 +1,5 @@
-# Finds oneDNN; defines DNNL::dnnl and DNNL_FOUND. (The package's own configuration asks for OpenCL's
-# headers even where only the CPU is used.)
+# Finds oneDNN; defines DNNL::dnnl and DNNL_FOUND. (The package's own configuration needs OpenCL's
+# headers even if only the CPU is used.)
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(DNNL_LIBRARY dnnl)
 mark_as_advanced(DNNL_INCLUDE_DIR DNNL_LIBRARY)

@@ -1,9 +1,9 @@
-# Run by installations (Portable.cmake, Release.cmake), after the libraries are in place. Gathers, from what lies in
-# library_folder, in licence_folder, both below the prefix:
+# Run by installations (Portable.cmake, Release.cmake), after the libraries are in place. Collects for the
+# libraries in library_folder, in licence_folder (both below the prefix):
 #   PACKAGE.copyright   the Debian copyright file of every package that a library there comes from, and of what
 #                       scripts/lib/third_party_notices.md names under "Libraries": headers leave no library
 #   common/             the licences under /usr/share/common-licenses that these refer to
-# Fails where a library belongs to no package or a package has no such file.
+# Fails if a library belongs to no package or a package has no such file.
 set(bundle $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
 set(licences ${bundle}/${licence_folder})
 get_filename_component(scripts ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
@@ -14,7 +14,7 @@ file(GLOB libraries RELATIVE ${bundle}/${library_folder} ${bundle}/${library_fol
 list(FILTER libraries EXCLUDE REGEX "^libemplace")
 foreach(library ${libraries})
   if(IS_SYMLINK ${bundle}/${library_folder}/${library})
-    continue()  # to one that is looked at
+    continue()  # to a library that is checked
   endif()
   execute_process(COMMAND dpkg-query --search "*/${library}"
     OUTPUT_VARIABLE owners RESULT_VARIABLE status ERROR_QUIET)
@@ -35,7 +35,7 @@ string(REGEX MATCHALL "/usr/share/doc/[^`]+/copyright" named "${page}")
 foreach(pattern ${named})
   file(GLOB found ${pattern})
   if(NOT found)
-    message(FATAL_ERROR "${pattern} is not there: the bundle would lack a licence")
+    message(FATAL_ERROR "${pattern} does not exist: the bundle would lack a licence")
   endif()
   list(APPEND texts ${found})
 endforeach()
@@ -44,7 +44,7 @@ list(REMOVE_DUPLICATES texts)
 set(common "")
 foreach(text ${texts})
   if(NOT EXISTS ${text})
-    message(FATAL_ERROR "${text} is not there: the bundle would lack a licence")
+    message(FATAL_ERROR "${text} does not exist: the bundle would lack a licence")
   endif()
   get_filename_component(package ${text} DIRECTORY)
   get_filename_component(package ${package} NAME)

@@ -1,10 +1,10 @@
 # The target "portable": a folder that runs on another Linux of the same processor family with this glibc
-# or a newer one. GPUs need CUDA's own libraries there; everything else runs without.
+# or a newer one. GPUs need CUDA's own libraries there; everything else runs without them.
 #   emplace-portable/bin      emplace, the tests of profilers and simulator, and emplace_bench
-#                   /lib      every shared library they need but glibc's and CUDA's; the CUDA modules
+#                   /lib      every shared library they need except glibc's and CUDA's; the CUDA modules
 #                   /configs  /scripts  /licences
-# and the same as emplace-portable.tar.gz. Nothing needs to be set: programs look in ../lib, then where
-# CUDA usually lies; scripts/gpu_checklist looks further.
+# and the same as emplace-portable.tar.gz. No variable needs to be set: programs search ../lib, then the usual
+# folders of CUDA; scripts/gpu_checklist searches others as well.
 
 set(portable_cuda_folders /usr/local/cuda/lib64 /usr/local/cuda/lib)
 set(portable_programs emplace)
@@ -20,13 +20,13 @@ foreach(module emplace_cuda emplace_simulator_cuda)
     list(APPEND portable_modules ${module})
   endif()
 endforeach()
-# An RPATH holds for the libraries of libraries too, a RUNPATH would not.
+# An RPATH also applies to the libraries of libraries; a RUNPATH would not.
 foreach(program ${portable_programs} ${portable_modules})
   target_link_options(${program} PRIVATE LINKER:--disable-new-dtags)
 endforeach()
 list(JOIN portable_cuda_folders ":" portable_rpath)
-# Each folder of an RPATH is searched for every library, so a program has none of CUDA's. It is the same in the
-# build, where CMake would fill it up with ":", each of which means the current folder.
+# Each folder of an RPATH is searched for every library, so a program's RPATH has no folder of CUDA. It is the
+# same in the build, because CMake would otherwise pad it with ":", each of which means the current folder.
 set_target_properties(${portable_programs} ${portable_modules} PROPERTIES
   INSTALL_RPATH "$ORIGIN/../lib" INSTALL_RPATH_USE_LINK_PATH ON BUILD_WITH_INSTALL_RPATH ON)
 foreach(target profilers_cuda_test ${portable_modules})

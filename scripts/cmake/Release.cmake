@@ -3,19 +3,19 @@
 #   cmake --install build/release --prefix P
 #     P/bin/emplace
 #     P/lib                      the CUDA modules, if they were built
-#     P/share/emplace/configs    the menus, which an installed program finds from where it lies
+#     P/share/emplace/configs    the menus, which an installed program finds relative to itself
 #     P/share/man/man1           the manual page; P/share/bash-completion, zsh, fish: completion of command lines
-#     P/share/doc/emplace        README.md, every page that it leads to with pictures and examples, LICENSE, third-party
+#     P/share/doc/emplace        README.md, every page that it links to with pictures and examples, LICENSE, third-party
 #                                notices and licences
 #
 #   cpack (in the build folder)
-#     emplace-VERSION-Linux-x86_64.tar.gz   that and, in lib/, every shared library it needs but glibc's: runs where it
-#                                           is unpacked, on this glibc or a newer one
+#     emplace-VERSION-Linux-x86_64.tar.gz   that and, in lib/, every shared library it needs except glibc's; runs in
+#                                           the folder where it is unpacked, on this glibc or a newer one
 #     emplace_VERSION_amd64.deb             that below /usr, depending on the distribution's packages: they are smaller
 #                                           to fetch, and their security updates come by themselves
 #
-# Neither archive has the CUDA modules, whose libraries no package of the distribution has: machines with GPUs take the
-# bundle of the target "portable". scripts/release makes both for any x86-64-v3 processor and tries them.
+# Neither archive has the CUDA modules, because no package of the distribution has their libraries. Machines with GPUs
+# need the bundle of the target "portable". scripts/release makes both for any x86-64-v3 processor and tries them.
 
 install(TARGETS emplace RUNTIME_DEPENDENCY_SET release_libraries RUNTIME DESTINATION bin COMPONENT program)
 if(portable_modules)
@@ -51,7 +51,7 @@ install(CODE "set(library_folder lib)\nset(licence_folder share/doc/emplace/lice
   COMPONENT licences EXCLUDE_FROM_ALL)
 install(SCRIPT ${PROJECT_SOURCE_DIR}/scripts/cmake/Licences.cmake COMPONENT licences EXCLUDE_FROM_ALL)
 
-# Archives are made of what was built for them, not of the tests as well.
+# Archives need the program only and not the tests.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(CPACK_GENERATOR "TGZ;DEB")
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/scripts/cmake/ReleaseArchive.cmake)

@@ -1,4 +1,4 @@
-# Read by cpack, once for each kind of archive: what goes into it (Release.cmake).
+# Read by cpack for each kind of archive; sets its contents (Release.cmake).
 set(CPACK_COMPONENTS_ALL program licences)
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

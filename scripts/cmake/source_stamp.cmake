@@ -1,5 +1,6 @@
-# Writes OUTPUT, a source that defines the stamp NAME which HEADER declares, from FLAGS and what lies under
-# FOLDERS of SOURCE_DIR ("framework,simulator"); the file is touched only when its content changes.
+# Writes OUTPUT, a source that defines the stamp NAME which HEADER declares, from FLAGS and the
+# files under FOLDERS of SOURCE_DIR ("framework,simulator"); the file is touched only when its
+# content changes.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" folders "${FOLDERS}")
 set(patterns "")

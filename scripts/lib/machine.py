@@ -1,4 +1,4 @@
-"""What the scripts that measure share: the line above every table of figures, and a type of options."""
+"""Common parts of the scripts that measure: the line above every table of figures, and a type of options."""
 
 import argparse
 import datetime

@@ -65,7 +65,7 @@ apt_install() {
   say "installing $*"
   export DEBIAN_FRONTEND=noninteractive
   $sudo apt-get install -y --no-install-recommends "$@" && return
-  say "once more with a fresh package list"
+  say "trying again with a fresh package list"
   if ! $sudo apt-get update; then
     problem="apt-get update failed: no network, or no rights"
     return 1
@@ -80,7 +80,7 @@ install_packages() {
   local name problem="" missing=() optional=() lists=("$@")
   if ! command -v dpkg-query >/dev/null; then
     mapfile -t missing < <(package_lines "${lists[@]}" | awk '!/^\?/ {print $1}')
-    explain_missing "this is no Debian-like system (no dpkg-query)" "${missing[@]}"
+    explain_missing "this is not a Debian-like system (no dpkg-query)" "${missing[@]}"
   fi
   for name in $(package_lines "${lists[@]}" | awk '{print $1}'); do
     is_installed "${name#\?}" || case "$name" in
@@ -94,7 +94,7 @@ install_packages() {
   if [ "${#optional[@]}" -gt 0 ]; then
     apt_install "${optional[@]}" || say "without ${optional[*]} ($problem): tests that need it will be skipped"
   fi
-  say "all distribution packages that are needed are there"
+  say "all needed distribution packages are installed"
 }
 
 # build PRESET JOBS TARGET [CMAKE OPTION]...: configures build/PRESET and builds a target of it.

@@ -72,7 +72,7 @@ MACHINES = (
     Machine("tf_2017", "liu2019", "k40", "haswell_18c", (2, 4, 8), "TensorFlow r1.3 on Tesla K40 GPUs (ICLR 2018)"),
     Machine("placeto", "placeto2019", "k80", "", (2, 4), "Placeto's published simulator (NeurIPS 2019)"),
 )
-HEAD = "# Written by scripts/fit_papers_machine.py; configs/papers/machines.md tells how and how well.\n"
+HEAD = "# Written by scripts/fit_papers_machine.py; configs/papers/machines.md has the method and its errors.\n"
 
 
 def flow(values: Mapping[str, object], indent: int = 0) -> str:

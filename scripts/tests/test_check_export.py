@@ -84,9 +84,9 @@ class InputTest(Folder):
     def test_what_is_no_map_or_no_graph_of_a_framework(self) -> None:
         graph = self.graph({"framework": "jax 1"})
         self.refused(2, "made by jax 1", {"a": 0}, graph)
-        self.refused(2, "no map of names to devices", {"format": "emplace-placement"}, graph)
-        self.refused(2, "no map of names to devices", {"a": [0]}, graph)
-        self.refused(2, "no map of names to devices", {}, graph)
+        self.refused(2, "not a map of names to devices", {"format": "emplace-placement"}, graph)
+        self.refused(2, "not a map of names to devices", {"a": [0]}, graph)
+        self.refused(2, "not a map of names to devices", {}, graph)
         self.refused(2, "nowhere.json", {"a": 0}, "nowhere.json")
 
     def test_names_are_clipped(self) -> None:
@@ -169,7 +169,7 @@ class TensorFlowTest(Folder):
         torn["w"] = ("/job:localhost/replica:0/task:0/device:GPU:1" if torn["w"].endswith("0")
                      else "/job:localhost/replica:0/task:0/device:GPU:0")  # its reader stays
         self.refused(1, "'MatMul' have no device", missing, self.exported, "--module", self.net)
-        self.refused(1, "'Mat' are no ops of the model", strange, self.exported, "--module",
+        self.refused(1, "'Mat' are not ops of the model", strange, self.exported, "--module",
                      self.net)
         code, _, err = self.check(torn, self.exported, "--module", self.net, "--run")
         self.assertEqual(code, 1)

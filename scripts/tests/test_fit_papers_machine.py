@@ -170,7 +170,7 @@ class CommandLine(unittest.TestCase):
     def test_what_is_unknown_is_named(self) -> None:
         self.assertIn("unknown machine 'tf_2015' (the machines are: tf_2016, tf_2017, placeto)",
                       self.refusal("tf_2015"))
-        self.assertIn("no program '/no/emplace'", self.refusal("--program", "/no/emplace"))
+        self.assertIn("'/no/emplace' does not exist", self.refusal("--program", "/no/emplace"))
 
 
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "needs $EMPLACE_PROGRAM, the path of emplace")

@@ -62,7 +62,7 @@ class Program(unittest.TestCase):
             self.assertEqual(run("--output", folder, "--count", "2", "--check")[0], 0)
             code, error = run("--output", folder, "--count", "3", "--check")
             self.assertEqual(code, 1)
-            self.assertIn("drawn02.yaml: differs from what --seed 0 draws", error)
+            self.assertIn("drawn02.yaml: differs from the cluster that --seed 0 draws", error)
             code, error = run("--output", folder, "--count", "2", "--check", "--seed", "1")
             self.assertEqual(code, 1)
             self.assertIn("drawn00.yaml", error)

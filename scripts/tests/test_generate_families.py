@@ -222,8 +222,8 @@ class Folder(unittest.TestCase):
                 (["--count", "1"], "--count is 1, expected at least 2"),
                 (["--count", "4", "--only", "4"], "--only is 4, expected a number from 0 to 3"),
                 (["--check", "--list"], "give one of --list, --check and --table"),
-                (["--table", "--only", "1"], "--table is about all graphs"),
-                (["--table", "--emplace", "/no/such"], "there is no program '/no/such'")):
+                (["--table", "--only", "1"], "--table applies to all graphs"),
+                (["--table", "--emplace", "/no/such"], "program '/no/such' does not exist")):
             with self.subTest(arguments):
                 status, _, err = run(*arguments)
                 self.assertEqual(status, 2)

@@ -9,7 +9,7 @@ namespace emplace {
 void Engine::RunNeighbor(std::span<const Move> /*moves*/,
                          const RunDetail& /*detail*/,
                          Outcome& /*outcome*/) {
-  EMPLACE_CHECK(!"SetBase() has said that there is no such way");
+  EMPLACE_CHECK(!"SetBase() has reported that this is not possible");
 }
 
 ServerState::ServerState(const CompiledProblem& problem)

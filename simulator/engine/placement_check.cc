@@ -37,7 +37,7 @@ PlacementCheck::PlacementCheck(const Problem& problem)
 void PlacementCheck::Size(std::size_t num_groups) const {
   if (static_cast<int>(num_groups) == problem_.num_groups()) return;
   throw InputError(fmt::format(
-      "placement: has {} groups; the problem has {}", num_groups, problem_.num_groups()));
+      "placement: has {} groups, but the problem has {}", num_groups, problem_.num_groups()));
 }
 
 void PlacementCheck::operator()(const DeviceIndex* device) const {
@@ -60,8 +60,9 @@ void PlacementCheck::Base(const Neighbors& neighbors) {
   const int begin = neighbors.begin.front(), end = neighbors.begin.back();
   for (const Move& move : neighbors.moves.subspan(begin, end - begin)) {
     if (move.group < 0 || move.group >= problem_.num_groups()) {
-      throw InputError(
-          fmt::format("move: group {}; the problem has {}", move.group, problem_.num_groups()));
+      throw InputError(fmt::format("move: group {} does not exist; the problem has {} groups",
+                                   move.group,
+                                   problem_.num_groups()));
     }
     Device(move.group, move.device);
   }

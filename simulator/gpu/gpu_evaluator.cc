@@ -30,8 +30,8 @@ GpuTables MakeTables(const Problem& problem, const SimulatorOptions& options) {
   }
   if (!lanes.possible) {
     throw InputError(
-        "some op or transfer takes too long for a GPU, which counts nanoseconds in 32 bits; "
-        "simulate without a GPU");
+        "an op or transfer takes too long for a GPU, which counts nanoseconds in 32 bits; simulate "
+        "without a GPU");
   }
   std::vector<std::uint64_t> allowed;
   for (int group = 0; group < problem.num_groups(); ++group) {
@@ -108,7 +108,8 @@ class GpuEvaluator final : public Evaluator {
     }
     for (const Move& move : neighbors.moves) {
       if (move.group >= 0 && move.group < num_groups) continue;
-      throw InputError(fmt::format("move: group {}; the problem has {}", move.group, num_groups));
+      throw InputError(fmt::format(
+          "move: group {} does not exist; the problem has {} groups", move.group, num_groups));
     }
     const auto columns = WithStepTime(outcomes, neighbors.size());
     runner_.Run(neighbors, columns);

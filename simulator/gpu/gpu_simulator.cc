@@ -11,24 +11,24 @@
 namespace emplace {
 
 std::string WhyNotOnGpu(Semantics semantics, Objective objective) {
-  if (objective == Objective::kPeriod) return "a GPU simulates step times, not the period";
+  if (objective == Objective::kPeriod) return "a GPU simulates step times and not the period";
   if (EntryOf(semantics).in_lanes) return "";
   return fmt::format(
-      "a GPU simulates {} semantics, not {}", ToString(Semantics::kStream), ToString(semantics));
+      "a GPU simulates {} semantics and not {}", ToString(Semantics::kStream), ToString(semantics));
 }
 
 std::string WhyNoGpu(int gpu) {
   constexpr const char* kElse = "simulate without a GPU, or on a machine with one";
   const OpenedModule& opened = ThisSimulatorGpuModule();
   if (opened.module == nullptr) {
-    return fmt::format("gpu {}: no simulation on GPUs: {}; {}", gpu, opened.error, kElse);
+    return fmt::format("gpu {}: cannot simulate on GPUs: {}; {}", gpu, opened.error, kElse);
   }
   const GpuCount found = static_cast<const SimulatorGpuModule*>(opened.module)->count();
   if (found.count == 0) {
-    return fmt::format("gpu {}: no simulation on GPUs: {}; {}", gpu, found.none, kElse);
+    return fmt::format("gpu {}: cannot simulate on GPUs: {}; {}", gpu, found.none, kElse);
   }
   if (gpu >= 0 && gpu < found.count) return "";
-  return fmt::format("gpu {}: this machine has {} GPU{}: 0{}",
+  return fmt::format("gpu {}: this machine has {} GPU{}, numbered 0{}",
                      gpu,
                      found.count,
                      found.count == 1 ? "" : "s",

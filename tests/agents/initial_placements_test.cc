@@ -41,7 +41,7 @@ TEST_CASE("every name works on every cluster but a missing class") {
   CHECK(refusal({"heft", "single_gpu"}).starts_with("start: "));
   CHECK(refusal({"hefd"}).starts_with("start: unknown start \"hefd\""));
   CHECK(refusal({"none"}) == "(nothing was thrown)");
-  CHECK(refusal({"heft", "none"}) == "start: \"none\" stands alone, got beside others");
+  CHECK(refusal({"heft", "none"}) == "start: expected \"none\" alone, got others with it");
   CHECK(refusal({}).starts_with("start: expected at least one of \"contiguous\", \"cpop\""));
 }
 

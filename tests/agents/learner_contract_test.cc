@@ -456,7 +456,7 @@ TEST_CASE("a trainer is the same for 1, 2 and 4 threads, and resumes after every
       entry.make_trainer({problems, 4}, SmallWith(entry, "updates: 3"));
     });
     if (HasSetting(entry, "updates")) {
-      CHECK(Contains(more, "updates: expected none where a policy is trained, got 3"));
+      CHECK(Contains(more, "updates: expected none while a policy is trained, got 3"));
     }
     const auto fewer = entry.make_trainer({{problems[0], problems[1]}, 4}, settings);
     const auto refusal = [&](PolicyTrainer& trainer, const std::string& state) {
@@ -465,7 +465,7 @@ TEST_CASE("a trainer is the same for 1, 2 and 4 threads, and resumes after every
     CHECK(refusal(*fewer, states[1]).starts_with("trainer state: it was saved for other problems"));
     CHECK(Contains(refusal(*make(1, 4), states[1].substr(0, states[1].size() / 2)),
                    " state: expected"));  // the state of an agent within, too
-    CHECK(refusal(*fewer, "") == "trainer state: expected the header, it ends there");
+    CHECK(refusal(*fewer, "") == "trainer state: expected the header, got the end of the text");
   });
 }
 

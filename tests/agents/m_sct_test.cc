@@ -118,9 +118,8 @@ TEST_CASE("a graph that is too large for the linear programme is refused") {
   CHECK(MessageOf<SettingError>([&] {
           MSctAgent({problem, 0}, {.most_ops = 4});
         }) ==
-        "most_ops: graph \"test_graph\" has 5 ops, expected at most 4: the linear programme grows "
-        "with its ops and dependencies; search the graph of the groups (simulate_groups: true), or "
-        "use "
+        "most_ops: graph \"test_graph\" has 5 ops, expected at most 4: the linear program grows "
+        "with ops and dependencies; search the graph of the groups (simulate_groups: true), or use "
         "m_etf");
 }
 

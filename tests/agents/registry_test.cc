@@ -70,8 +70,8 @@ TEST_CASE("agents whose time grows with the square of the groups refuse large gr
     const std::string message = MessageOf<InputError>([&] { entry.make({problem, 1}, settings); });
     CHECK(Contains(message, "run.yaml"));
     CHECK(Contains(message,
-                   "has 20001 groups, expected at most 20000: time and memory of a step grow with "
-                   "the square of the groups; coarsen it"));
+                   "has 20001 groups, expected at most 20000: time and memory of a step are "
+                   "quadratic in groups; coarsen it"));
     CHECK(MessageOf<InputError>([&] { entry.make_trainer({{problem}, 1}, settings); }) == message);
   }
 }
@@ -81,8 +81,8 @@ TEST_CASE("agents of one objective refuse problems of the other") {
     const std::string message = RefusalOf(agent, "{}");
     CHECK(Contains(message, "run.yaml"));
     CHECK(Contains(message,
-                   "the agent searches for the period only, the objective is step_time; set "
-                   "\"objective: period\" or take another agent"));
+                   "the agent searches for the period only, but the objective is step_time; set "
+                   "\"objective: period\" or use another agent"));
   }
 }
 
@@ -174,10 +174,9 @@ TEST_CASE("an unknown agent is answered with the nearest one") {
 }
 
 TEST_CASE("an agent in Python without the package says what to do") {
-  CHECK(
-      MessageOf<InputError>([] { AllAgents().Find("python:mine.Agent", "run.yaml:3:5"); }) ==
-      "run.yaml:3:5: \"python:mine.Agent\" is an agent written in Python, and those run under the "
-      "command `emplace` of the Python package: pip install ./scripts/emplace");
+  CHECK(MessageOf<InputError>([] { AllAgents().Find("python:mine.Agent", "run.yaml:3:5"); }) ==
+        "run.yaml:3:5: \"python:mine.Agent\" is an agent written in Python, which needs the "
+        "command `emplace` of the Python package: pip install ./scripts/emplace");
 }
 
 TEST_CASE(

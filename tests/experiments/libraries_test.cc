@@ -103,7 +103,7 @@ TEST_CASE("without CUDA's module the program runs; a GPU is refused with the rea
                                  : "built without CUDA";
   CheckRefused(RunEmplace({"profile", "--graph", "g.json", "--devices", "gpu:0"}, options),
                2,
-               {"device \"gpu:0\" is not there; this machine has ",
+               {"device \"gpu:0\" does not exist; this machine has ",
                 " and no GPU that this program can use (" + reason + ")"});
   const ProcessResult version = RunEmplace({"--version"}, options);
   CHECK(version.exit_code == 0);

@@ -117,9 +117,8 @@ TEST_CASE("whatever is asked for, partitions obey the hardware's rules or are re
 
 TEST_CASE("what is wrong with a device's name is said, and what there is") {
   const std::string forms =
-      "expected cpu:N, gpu:N, gpu:N/PARTS (equal partitions) or gpu:N/SMS+SMS+... (partitions of "
-      "so "
-      "many SMs); ";
+      "expected cpu:N, gpu:N, gpu:N/PARTS (equal partitions) or gpu:N/SMS+SMS+... (partitions with "
+      "these numbers of SMs); ";
   const std::string none = "this machine has 2 cores and no GPU";
   const std::string one = "this machine has 2 cores and gpu:0 (NVIDIA H200, 132 SMs)";
   for (const char* name : {"tpu:0",
@@ -141,24 +140,24 @@ TEST_CASE("what is wrong with a device's name is said, and what there is") {
           "device \"" + std::string(name) + "\": " + forms + one);
   }
   CHECK(NameErrorOf({}, Machine(2, 0)) == "no device named; " + forms + none);
-  CHECK(NameErrorOf({"gpu:0"}, Machine(2, 0)) == "device \"gpu:0\" is not there; " + none);
-  CHECK(NameErrorOf({"gpu:1"}, Machine(2, 1)) == "device \"gpu:1\" is not there; " + one);
+  CHECK(NameErrorOf({"gpu:0"}, Machine(2, 0)) == "device \"gpu:0\" does not exist; " + none);
+  CHECK(NameErrorOf({"gpu:1"}, Machine(2, 1)) == "device \"gpu:1\" does not exist; " + one);
   MachineParts without = Machine(2, 0);
   without.no_gpu = "no GPU that this program can use (cannot load x.so: no such file)";
   CHECK(NameErrorOf({"gpu:0"}, without) ==
-        "device \"gpu:0\" is not there; this machine has 2 cores and no GPU that this program can "
-        "use (cannot load x.so: no such file)");
+        "device \"gpu:0\" does not exist; this machine has 2 cores and no GPU that this program "
+        "can use (cannot load x.so: no such file)");
   MachineParts unasked = Machine(2, 0);
   unasked.no_gpu = "";
   CHECK(NameErrorOf({"cpu:0", "cpu:1", "cpu:2"}, unasked) ==
-        "3 CPU devices need as many cores; this machine has 2 cores");
+        "3 CPU devices need one core each; this machine has 2 cores");
   CHECK(NameErrorOf({"cpu:0", "cpu:0"}, Machine(2, 0)) == "device \"cpu:0\" is named twice");
   CHECK(NameErrorOf({"gpu:0/4", "gpu:0"}, Machine(2, 1)) ==
-        "device \"gpu:0\": GPU 0 is named twice, by \"gpu:0/4\" before");
+        "device \"gpu:0\": GPU 0 is named twice, already by \"gpu:0/4\"");
   CHECK(NameErrorOf({"cpu:0", "cpu:1", "cpu:2"}, Machine(2, 0)) ==
-        "3 CPU devices need as many cores; " + none);
+        "3 CPU devices need one core each; " + none);
   CHECK(NameErrorOf({"cpu:0", "cpu:1", "gpu:0"}, Machine(2, 1)) ==
-        "2 CPU devices need as many cores and one for the GPUs' commands; " + one);
+        "2 CPU devices need one core each and one for the GPUs' commands; " + one);
 }
 
 TEST_CASE("partitions that do not fit a GPU are refused with what it can give") {
@@ -167,10 +166,11 @@ TEST_CASE("partitions that do not fit a GPU are refused with what it can give") 
         "device \"gpu:0/17\": 17 partitions do not fit; NVIDIA H200 has 132 SMs and gives at most "
         "16 partitions of at least 8 SMs");
   CHECK(NameErrorOf({"gpu:0/64+30"}, machine) ==
-        "device \"gpu:0/64+30\": a partition of 30 SMs; NVIDIA H200 gives at least 8 SMs in "
-        "multiples of 8");
+        "device \"gpu:0/64+30\": cannot make a partition of 30 SMs; NVIDIA H200 allows at least 8 "
+        "SMs in multiples of 8");
   CHECK(NameErrorOf({"gpu:0/64+64+8"}, machine) ==
-        "device \"gpu:0/64+64+8\": 136 SMs in all; partitions of NVIDIA H200 have 128 of its 132");
+        "device \"gpu:0/64+64+8\": 136 SMs in total; partitions of NVIDIA H200 can use 128 of its "
+        "132");
 }
 
 TEST_CASE("only names of CPU devices leave the GPUs alone") {

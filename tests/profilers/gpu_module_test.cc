@@ -58,7 +58,7 @@ TEST_CASE("a shared object of something else is no module") {
   const fs::path path = TestModule("emplace_other_library");
   REQUIRE(fs::exists(path));
   const std::string error = LoadErrorOf({path});
-  CHECK(error.find(path.string() + " is no CUDA module of emplace: ") == 0);
+  CHECK(error.find(path.string() + " is not a CUDA module of emplace: ") == 0);
   CHECK(error.find("undefined symbol: EmplaceGpuModule") != std::string::npos);
 }
 
@@ -67,8 +67,8 @@ TEST_CASE("a module of another build is refused with both stamps") {
   const fs::path path = TestModule("emplace_stale_module");
   REQUIRE(fs::exists(path));
   CHECK(LoadErrorOf({path}) == path.string() +
-                                   " belongs to another build of emplace: made from sources of "
-                                   "yesterday; this program from " +
+                                   " belongs to another build of emplace, made from sources of "
+                                   "yesterday; this program was made from " +
                                    kSourceStamp);
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("CPU devices of this machine open in the order of their names") {
 TEST_CASE("devices that this machine lacks are refused with what it has") {
   const std::string cores = "this machine has " + std::to_string(AllowedCores().size()) + " cores";
   CHECK(ErrorOf({"tpu:0"}).find("device \"tpu:0\": expected cpu:N") == 0);
-  CHECK(ErrorOf({"gpu:77"}).find("device \"gpu:77\" is not there; " + cores) == 0);
+  CHECK(ErrorOf({"gpu:77"}).find("device \"gpu:77\" does not exist; " + cores) == 0);
   CHECK(ErrorOf({"cpu:0", "cpu:0"}) == "device \"cpu:0\" is named twice");
 }
 

@@ -98,15 +98,15 @@ TEST_CASE("an issue order is one of the graph, and only for semantics that have 
     return error;
   };
   CHECK(error_of(Semantics::kQueue, {0, 2, 1}) ==
-        "issue order: queue semantics has none, expected stream or interference semantics");
+        "issue order: queue semantics has none; expected stream or interference semantics");
   CHECK(error_of(Semantics::kStream, {0, 1}) ==
         "issue order: has 2 ops, expected each of the 3 ops of graph \"test_graph\" once");
   CHECK(error_of(Semantics::kStream, {0, 3, 1}) ==
         "issue order: position 1 is op 3, expected 0 to 2");
   CHECK(error_of(Semantics::kStream, {0, 2, 2}) ==
-        "issue order: op \"c\" is there twice, again at position 2");
+        "issue order: op \"c\" is listed twice, again at position 2");
   CHECK(error_of(Semantics::kStream, {1, 0, 2}) ==
-        "issue order: op \"b\" at position 0 awaits op \"a\", which comes behind it");
+        "issue order: op \"b\" at position 0 depends on op \"a\", which comes after it");
   for (const Semantics semantics : AllSemantics()) {
     if (!EntryOf(semantics).has_issue_order) continue;
     // a 0-1, c 1-5, b 5-7.

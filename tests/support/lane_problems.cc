@@ -192,7 +192,7 @@ void CheckRefusals(
     const std::vector<Move> moves{to};
     return MessageOf<InputError>([&] { evaluator->EvaluateNeighbors({base, begin, moves}, {}); });
   };
-  const std::string size = "placement: has 1 groups; the problem has 2";
+  const std::string size = "placement: has 1 groups, but the problem has 2";
   const std::string forbidden =
       "placement: group 0 (op \"a\", test) may not run on device \"gpu:1\"";
   const std::string unknown =
@@ -205,7 +205,7 @@ void CheckRefusals(
   CHECK(move({0}, {0, 0}) == size);
   CHECK(move({0, 0}, {0, 1}) == forbidden);
   CHECK(move({0, 0}, {1, 7}) == unknown);
-  CHECK(move({0, 0}, {2, 0}) == "move: group 2; the problem has 2");
+  CHECK(move({0, 0}, {2, 0}) == "move: group 2 does not exist; the problem has 2 groups");
 }
 
 }  // namespace emplace::testing

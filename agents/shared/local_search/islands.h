@@ -22,10 +22,10 @@ namespace emplace {
 
 inline constexpr NumberRange kIslandsRange = Between(1, 1000), kExchangeRange = Between(1, 1e12);
 inline constexpr const char* kIslandsHelp =
-    "searches of this kind side by side, each with a seed of its own; threads and ranks change no "
-    "result";
+    "number of concurrent searches, each with its own seed; threads and ranks change no result";
 inline constexpr const char* kExchangeHelp =
-    "evaluations of an island until one that found nothing better gets its neighbour's best";
+    "evaluations of an island between exchanges; an island without a better placement then gets "
+    "its neighbour's best one";
 
 class Islands {
  public:

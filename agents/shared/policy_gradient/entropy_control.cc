@@ -9,14 +9,17 @@ void EntropyControlConfig::Visit(FieldVisitor& v) {
   v.Field("begin",
           begin,
           Between(0, 1e6),
-          "entropy per decision to hold at first [nats]; 0: not controlled");
-  v.Field("end", end, Between(1e-6, 1e6), "entropy per decision to hold at last [nats]");
-  v.Field("updates",
-          updates,
-          Between(1, 1e9),
-          "updates from one to the other, in equal ratios; no restart before");
+          "initial target of the entropy per decision [nats]; 0: not controlled");
+  v.Field("end", end, Between(1e-6, 1e6), "final target of the entropy per decision [nats]");
   v.Field(
-      "share", share, Between(0, 1), "of the updates that the budget leaves: no more than these");
+      "updates",
+      updates,
+      Between(1, 1e9),
+      "updates from the initial to the final target, in equal ratios; no restart occurs before");
+  v.Field("share",
+          share,
+          Between(0, 1),
+          "largest number of these updates, as a share of the updates in the budget");
   v.Field("rate", rate, Between(0, 10), "largest change of the weight's logarithm per update");
 }
 

@@ -51,7 +51,7 @@ PolicyGradient::PolicyGradient(const PolicyGradientConfig& config,
       controllers_(config.controllers, parameters) {
   if (config.controllers > 1 && config.ppo.epochs > 1) {
     throw SettingError("controllers",
-                       "expected 1 with several ppo.epochs: their steps are of one controller");
+                       "expected 1 with several ppo.epochs, which update one controller");
   }
 }
 

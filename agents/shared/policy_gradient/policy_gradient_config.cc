@@ -5,14 +5,16 @@
 namespace emplace {
 
 void StartConfig::Visit(FieldVisitor& v) {
-  v.Field("start",
-          names,
-          "placements of which the best is evaluated first and pulled to; nothing: untrained");
+  v.Field(
+      "start",
+      names,
+      "initial placements; the policy is first pulled towards the best one; nothing: untrained");
   v.Field("start_probability",
           probability,
           Between(0, 1),
-          "probability per decision, geometric mean, that the policy is pulled to");
-  v.Field("start_steps", steps, AtLeast(0), "steps of that descent at most");
+          "geometric mean of the probability per decision up to which the policy is pulled to the "
+          "start");
+  v.Field("start_steps", steps, AtLeast(0), "largest number of steps of that descent");
   v.Field("fresh_share",
           fresh_share,
           Between(0, 1),
@@ -21,14 +23,16 @@ void StartConfig::Visit(FieldVisitor& v) {
 
 void PolicyGradientConfig::VisitEntropyControl(FieldVisitor& v) {
   v.Group("entropy_control",
-          "the weight of the entropy bonus follows a planned way down",
+          "adapts the weight of the entropy bonus so that the entropy follows a schedule",
           [this](FieldVisitor& g) { entropy_control.Visit(g); });
 }
 
 void PolicyGradientConfig::Visit(FieldVisitor& v) {
   v.Field("samples", samples, Between(1, 1e6), "placements per update");
-  v.Group("reward", "what a placement costs", [this](FieldVisitor& g) { reward.Visit(g); });
-  v.Group("baseline", "what is subtracted from it", [this](FieldVisitor& g) { baseline.Visit(g); });
+  v.Group("reward", "cost of a placement", [this](FieldVisitor& g) { reward.Visit(g); });
+  v.Group("baseline", "value that is subtracted from the reward", [this](FieldVisitor& g) {
+    baseline.Visit(g);
+  });
   v.Field("normalize_advantages",
           normalize_advantages,
           "divide advantages by their root mean square over the batch");
@@ -43,7 +47,7 @@ void PolicyGradientConfig::Visit(FieldVisitor& v) {
   v.Field("entropy_updates",
           entropy_updates,
           AtLeast(0),
-          "updates over which that weight falls linearly to 0; 0: it stays");
+          "updates over which that weight falls linearly to 0; 0: constant");
   v.Field(
       "imitation_weight", imitation_weight, AtLeast(0), "pull towards the best placement so far");
   v.Field("patience",

@@ -14,14 +14,13 @@ constexpr double kFarthest = 1e6;  // factor from the initial weight, in both di
 }  // namespace
 
 void PpoConfig::Visit(FieldVisitor& v) {
-  v.Field("penalty", penalty, "what holds the policy near the one that drew: kl or clip");
+  v.Field("penalty",
+          penalty,
+          "penalty on the distance from the policy that drew the batch: kl or clip");
   v.Field("epochs", epochs, Between(1, 1e6), "steps of descent on one batch");
-  v.Field("clip", clip, AtLeast(0), "of clip: largest change of a ratio that is rewarded");
-  v.Field("kl_target",
-          kl_target,
-          AtLeast(0),
-          "of kl: divergence per batch that its weight aims at [nats]");
-  v.Field("kl_weight", kl_weight, Between(0, 1e6), "of kl: weight of the divergence at first");
+  v.Field("clip", clip, AtLeast(0), "with clip: largest change of a ratio that is rewarded");
+  v.Field("kl_target", kl_target, AtLeast(0), "with kl: target divergence per batch [nats]");
+  v.Field("kl_weight", kl_weight, Between(0, 1e6), "with kl: initial weight of the divergence");
 }
 
 Ppo::Ppo(const PpoConfig& config, const std::string& key)

@@ -34,17 +34,16 @@ double AllBytes(const Graph& graph) {
 }  // namespace
 
 void RewardConfig::Visit(FieldVisitor& v) {
-  v.Field("transform", transform, "of the step time in seconds: sqrt, log or identity");
-  v.Field(
-      "failing_signal",
-      failing_signal,
-      AtLeast(0),
-      "time that stands for a placement that does not fit [s]; 0: twice that of the whole graph "
-      "on its slowest devices");
+  v.Field("transform", transform, "function of the step time in seconds: sqrt, log or identity");
+  v.Field("failing_signal",
+          failing_signal,
+          AtLeast(0),
+          "time assigned to a placement that does not fit [s]; 0: twice that of the whole graph on "
+          "its slowest devices");
   v.Field("deficit_weight",
           deficit_weight,
           AtLeast(0),
-          "how much the failing signal grows with the share of all bytes that is missing");
+          "growth of the failing signal with the missing share of all bytes");
 }
 
 Reward::Reward(const RewardConfig& config, const Problem& problem, const std::string& key)

@@ -38,7 +38,8 @@ EngineCommand::EngineCommand(const std::vector<std::string>& command) {
   errors_ = memfd_create("errors", MFD_CLOEXEC);
   if (errors_ < 0 || pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
       pipe2(started, O_CLOEXEC) != 0) {
-    throw RunError(fmt::format("{}: no pipe for it: {}", command[0], std::strerror(errno)));
+    throw RunError(
+        fmt::format("{}: cannot create a pipe for it: {}", command[0], std::strerror(errno)));
   }
   std::vector<std::string> words = command;
   const std::vector<char*> arguments = Arguments(words);

@@ -116,7 +116,7 @@ std::vector<EndedRuns> HyperQueueLauncher::Watch() {
                                       submission.bundles.end(),
                                       [](const auto& runs) { return runs.empty(); });
     if (submission.client->ended() && !all_told) {
-      ThrowEnd("its server does not answer any more", *submission.client);
+      ThrowEnd("its server has stopped answering", *submission.client);
     }
   }
   std::erase_if(submissions_,

@@ -102,7 +102,7 @@ void WorkAsRank(const Sweep& sweep,
   while (!HasBegun(sweep, frozen)) {
     if (StopRequest::requested()) return;
     if (Clock::now() > end) {
-      throw RunError(fmt::format("{}: rank {} has waited {} minutes for rank 0 to begin the sweep",
+      throw RunError(fmt::format("{}: rank {} has waited {} minutes for rank 0 to start the sweep",
                                  sweep.folder.path().string(),
                                  rank.rank,
                                  kRankPatience.count()));

@@ -23,9 +23,9 @@ std::string SlurmScript(const std::vector<std::string>& worker,
                         int cores) {
   std::string text = fmt::format(
       "#!/bin/bash\n"
-      "# Written by `emplace sweep`: a task per bundle of runs. To be given to sbatch once more "
-      "at\n"
-      "# will: a worker passes over what is done or is worked at.\n"
+      "# Written by `emplace sweep`: one task per bundle of runs. May be submitted with sbatch "
+      "again:\n"
+      "# a worker skips runs that are done or that another worker does.\n"
       "#SBATCH --job-name=emplace-sweep\n"
       "#SBATCH --array=0-{}%{}\n"
       "#SBATCH --ntasks=1\n"

@@ -182,7 +182,7 @@ std::unique_ptr<ViewKernel> MakeReduce(const KernelCall& call, int threads) {
     case Function::kHalfSumOfSquares:
       return MakeReducedSum<SumOfSquares>(call, threads, 0.5);
     default:
-      Refuse(call, "\"" + std::string(ToString(call.params.function)) + "\" is no reduction");
+      Refuse(call, "\"" + std::string(ToString(call.params.function)) + "\" is not a reduction");
   }
 }
 

@@ -6,9 +6,8 @@ namespace emplace {
 
 std::shared_ptr<Backend> MakeCpuBackend(std::vector<CpuGroup>) {
   throw RunError(
-      "this emplace was built without oneDNN, so it cannot measure or execute on the CPU; the one "
-      "that "
-      "./scripts/quickstart builds can");
+      "this emplace was built without oneDNN, so it cannot measure or execute on the CPU; "
+      "./scripts/quickstart builds one with oneDNN");
 }
 
 }  // namespace emplace

@@ -39,12 +39,13 @@ void AddAgents(nb::module_& module) {
   nb::class_<EvaluatorView> evaluator(
       module,
       "Evaluator",
-      "What an agent's step asks: counts, records and limits what is evaluated.\n\n"
+      "The evaluator of an agent's step, which counts, records and limits evaluations.\n"
+      "\n"
       "May be used within the step only. Throws BudgetExhausted when the budget ends.");
   evaluator.def_prop_ro(
       "remaining",
       [](const EvaluatorView& self) { return self.get().remaining(); },
-      "evaluations that the budget still allows; 2^63 - 1: no limit");
+      "number of evaluations left in the budget; 2^63 - 1: no limit");
   AddEvaluation(evaluator, [](EvaluatorView& self, const auto& body) {
     Evaluator& inner = self.get();
     const nb::gil_scoped_release release;
@@ -58,7 +59,7 @@ void AddAgents(nb::module_& module) {
              AgentHelp,
              nb::arg("name"),
              nb::sig("def agent_help(name: str) -> dict[str, object]"),
-             "What an agent is, and its settings: name -> (default as YAML, sentence).");
+             "Description of an agent and its settings: name -> (default as YAML, sentence).");
   LoadPythonAgents();
 }
 

@@ -79,7 +79,7 @@ void AddCluster(nb::module_& module) {
           },
           nb::arg("text"),
           nb::arg("name") = "cluster",
-          "A cluster from the text of a cluster file (YAML). name: in messages.")
+          "Returns a cluster from the text of a cluster file (YAML). name: its name in messages.")
       .def(
           "write",
           [](const C& self, const std::filesystem::path& path) {
@@ -89,7 +89,7 @@ void AddCluster(nb::module_& module) {
           nb::sig("def write(self, path: str | os.PathLike[str]) -> None"),
           "Writes the cluster file, with everything expanded and kinds inline.")
       .def_prop_ro("name", [](const C& self) { return self.cluster->name(); })
-      .def_ro("path", &C::path, "of its file; empty: made in memory")
+      .def_ro("path", &C::path, "path of its file; empty: made in memory")
       .def_prop_ro("num_devices", [](const C& self) { return self.cluster->num_devices(); })
       .def_prop_ro(
           "device_names",
@@ -105,9 +105,9 @@ void AddCluster(nb::module_& module) {
       .def("transfer_times",
            TransferTimes,
            nb::arg("bytes"),
-           "[num_devices, num_devices] int64: time of a transfer of so many bytes that is alone on "
-           "its\n"
-           "route, from the row's device to the column's [ns]; -1: there is no route.")
+           "Returns [num_devices, num_devices] int64: time of a transfer of this many bytes that "
+           "is alone on its\n"
+           "route, from the row's device to the column's [ns]; -1: no route.")
       .def("__repr__", [](const C& self) {
         return fmt::format(
             "Cluster({}, {} devices)", self.cluster->name(), self.cluster->num_devices());

@@ -54,25 +54,28 @@ void AddCostTable(nb::module_& module) {
              SummarizeTimings,
              nb::arg("timings"),
              nb::sig("def summarize_timings(timings: list[float]) -> dict[str, float]"),
-             "Timings [ns] as a record of a cost file: median_ns with its 95 % interval low_ns to\n"
-             "high_ns, mean_ns without the longest fiftieth, samples.\n\nThrows InputError for "
-             "none.");
+             "Returns timings [ns] as a record of a cost file: median_ns with its 95 % interval "
+             "low_ns to\n"
+             "high_ns, mean_ns without the longest fiftieth, samples.\n"
+             "\n"
+             "Throws InputError for an empty list.");
   module.def("fit_link",
              FitLinkPoints,
              nb::arg("points"),
              nb::sig("def fit_link(points: list[tuple[float, float]]) -> "
                      "tuple[list[tuple[int, float, float]], float]"),
-             "Copies (size [B], time [ns]) as ranges (from [B], latency [ns], bandwidth [B/s]), "
-             "and\nthe largest relative error of these over the copies.\n\nThrows InputError for "
-             "fewer than two sizes, or a time that is not positive.");
+             "Fits copies (size [B], time [ns]) by ranges (from [B], latency [ns], bandwidth "
+             "[B/s]). Also returns\nthe largest relative error of the fit.\n\nThrows InputError "
+             "for fewer than two sizes, or a time that is not positive.");
   module.def(
       "costs_with_fits",
       WithFits,
       nb::arg("text"),
       nb::arg("name") = "costs",
-      "The text of a cost file (JSON), checked, with fits made anew from its ops and in the\n"
-      "form that `emplace profile` writes. name: in messages.\n\nThrows InputError naming "
-      "record and key.");
+      "Checks the text of a cost file (JSON) and returns it with new fits of its ops, in the\n"
+      "form that `emplace profile` writes. name: its name in messages.\n"
+      "\n"
+      "Throws InputError naming record and key.");
 }
 
 }  // namespace emplace::python

@@ -43,10 +43,9 @@ std::vector<std::string> CostSourceNames() {
 
 void AddCosts(nb::module_& module) {
   using C = PythonCosts;
-  nb::class_<C>(
-      module,
-      "Costs",
-      "What every op of a graph costs on every device of a cluster, and where that comes from.")
+  nb::class_<C>(module,
+                "Costs",
+                "Costs of every op of a graph on every device of a cluster, with their sources.")
       .def("__init__",
            MakeCosts,
            nb::arg("graph"),
@@ -56,14 +55,16 @@ void AddCosts(nb::module_& module) {
                    "None = None) "
                    "-> None"),
            "table: measured costs, a path or a name of `emplace list costs`; None: the graph's own "
-           "and the\n"
-           "model.\n\nThrows InputError naming op and device.")
+           "costs and the\n"
+           "model.\n"
+           "\n"
+           "Throws InputError naming op and device.")
       .def_ro("table", &C::table, "path of the measured table; empty: none")
       .def_prop_ro("time",
                    Array<C>([](const C& c, nb::handle self) {
                      return ViewOf(c.time.data(), c.costs.num_ops, c.costs.num_devices, self);
                    }),
-                   "[num_ops, num_devices] int64 [ns]; -1 where an op may not run")
+                   "[num_ops, num_devices] int64 [ns]; -1: the op may not run there")
       .def_prop_ro("source",
                    Array<C>([](const C& c, nb::handle self) {
                      return ViewOf(c.source.data(), c.costs.num_ops, c.costs.num_devices, self);

@@ -22,16 +22,17 @@ void AddErrors(nb::module_& module) {
     module.attr(name) = error;
     return error.release();  // never freed: it lives as long as the module
   };
-  static nb::handle input_error = add(
-      "InputError", PyExc_ValueError, "The input is wrong: what, where, and what was expected.");
+  static nb::handle input_error =
+      add("InputError",
+          PyExc_ValueError,
+          "The input is wrong; the message gives place, value and expected value.");
   static nb::handle run_error =
-      add("RunError", PyExc_RuntimeError, "Something failed that no input can be blamed for.");
-  budget_exhausted =
-      add("BudgetExhausted",
-          PyExc_Exception,
-          "The budget of a search ended within a step; the evaluations made until then "
-          "count. An agent lets it pass.");
-  interrupted = add("Interrupted", PyExc_Exception, "The user ended the search within a step.");
+      add("RunError", PyExc_RuntimeError, "A failure that is not caused by the input.");
+  budget_exhausted = add("BudgetExhausted",
+                         PyExc_Exception,
+                         "The budget of a search ended within a step; the evaluations made until "
+                         "then count. An agent must not catch it.");
+  interrupted = add("Interrupted", PyExc_Exception, "The user stopped the search within a step.");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

@@ -33,7 +33,7 @@ void AddEvaluation(nb::class_<C, Bases...>& bound, With with) {
       nb::arg("busy") = false,
       R"(Evaluates placements, uint8 [B, num_groups], exactly and in order; without the GIL.
 
-peaks, busy: whether these columns are wanted.
+peaks, busy: whether to fill these columns.
 Throws InputError for a wrong size or a forbidden device.)");
   bound.def(
       "evaluate",
@@ -49,7 +49,7 @@ Throws InputError for a wrong size or a forbidden device.)");
       nb::arg("peaks") = true,
       nb::arg("busy") = false,
       nb::sig(kEvaluate),
-      "The same for other integers, which are copied.");
+      "As above, for other integer types, which are copied.");
   bound.def(
       "moves",
       [with](C& self, nb::handle base, nb::handle moves, nb::handle begin, bool peaks, bool busy)
@@ -66,7 +66,7 @@ Throws InputError for a wrong size or a forbidden device.)");
       nb::arg("peaks") = false,
       nb::arg("busy") = false,
       nb::sig(kMoves),
-      R"(Evaluates neighbours of a placement, faster than placements of their own.
+      R"(Evaluates neighbours of a placement, faster than evaluate().
 
 base: [num_groups]. moves: int [num_moves, 2], a group and its new device each.
 begin: int [n + 1]: neighbour i is the base after the moves begin[i] .. begin[i + 1] - 1; None: each move

@@ -88,11 +88,11 @@ nb::object GraphOf(nb::object graph) {
 
 void AddGraph(nb::module_& module) {
   using G = PythonGraph;
-  nb::class_<G>(
-      module,
-      "Graph",
-      "A training graph: ops, the tensors between them, what depends on what. Immutable.\n\n"
-      "Arrays are read-only NumPy views without copies; ids are positions.")
+  nb::class_<G>(module,
+                "Graph",
+                "A training graph: ops, the tensors between them, and dependencies. Immutable.\n"
+                "\n"
+                "Arrays are read-only NumPy views without copies; ids are positions.")
       .def(
           "__init__",
           [](G* self, const std::string& source) { new (self) G(ReadNamedGraph(source)); },
@@ -106,24 +106,24 @@ void AddGraph(nb::module_& module) {
           },
           nb::arg("text"),
           nb::arg("name") = "graph",
-          "A graph from the text of a graph file (JSON). name: in messages.")
+          "Returns a graph from the text of a graph file (JSON). name: its name in messages.")
       .def(
           "write",
           [](const G& self, const std::filesystem::path& path) { WriteGraph(*self.graph, path); },
           nb::arg("path"),
           nb::sig("def write(self, path: str | os.PathLike[str]) -> None"),
-          "Writes the graph file, gzipped where the name ends in .gz; whole or not at all.")
+          "Writes the graph file, gzipped if the name ends in .gz, completely or not at all.")
       .def_prop_ro("name", [](const G& self) { return self.graph->name(); })
-      .def_ro("path", &G::path, "of its file; empty: made in memory")
+      .def_ro("path", &G::path, "path of its file; empty: made in memory")
       .def_prop_ro("num_ops", [](const G& self) { return self.graph->num_ops(); })
       .def_prop_ro("num_tensors", [](const G& self) { return self.graph->num_tensors(); })
       .def_prop_ro("op_names", OpNames, "[num_ops]")
-      .def_prop_ro("op_kinds", OpKinds, "[num_ops] as \"aten.mm\"")
-      .def_prop_ro("op_classes", OpClasses, "[num_ops] as \"matmul\": what kind of work it is")
+      .def_prop_ro("op_kinds", OpKinds, "[num_ops] kinds, such as \"aten.mm\"")
+      .def_prop_ro("op_classes", OpClasses, "[num_ops] classes of work, such as \"matmul\"")
       .def_prop_ro("op_signatures",
                    OpSignatures,
-                   "[num_ops] what decides an op's cost, as cost files know it: kind, shapes, "
-                   "attributes")
+                   "[num_ops] signatures of cost files, which determine the cost of an op: kind, "
+                   "shapes, attributes")
       .def_prop_ro("tensor_names", TensorNames, "[num_tensors]")
       .def(
           "find",
@@ -133,9 +133,10 @@ void AddGraph(nb::module_& module) {
       .def("module_units",
            ModuleUnitsOf,
            nb::arg("whole"),
-           "Modules that can have a device of their own, by attributes.module as the importer of "
-           "PyTorch writes it: their paths, [num_ops] the unit of each op (-1: none), and the "
-           "units that must share a device. whole: paths of modules that are not divided.\n\n"
+           "Returns the modules that can have their own device, by attributes.module of the "
+           "PyTorch importer: their paths, [num_ops] the unit of each op (-1: none), and the units "
+           "that must share a device. whole: paths of modules that are not divided.\n"
+           "\n"
            "Throws InputError for a graph without module paths.")
       .def_prop_ro("flops",
                    Array<G>([](const G& g, nb::handle self) {
@@ -151,7 +152,7 @@ void AddGraph(nb::module_& module) {
                    Array<G>([](const G& g, nb::handle self) {
                      return ViewOf(g.workspace.data(), g.workspace.size(), self);
                    }),
-                   "[num_ops] int64: memory while it runs, beside its tensors [B]")
+                   "[num_ops] int64: memory while it runs, in addition to its tensors [B]")
       .def_prop_ro("phase",
                    Array<G>([](const G& g, nb::handle self) {
                      return ViewOf(g.phase.data(), g.phase.size(), self);
@@ -174,18 +175,17 @@ void AddGraph(nb::module_& module) {
                      return ViewOf(g.producer.data(), g.producer.size(), self);
                    }),
                    "[num_tensors] int32: op that makes it; -1: an input of the graph")
-      .def_prop_ro(
-          "edges",
-          Array<G>([](const G& g, nb::handle self) {
-            return ViewOf(g.edges.data(), g.edges.size() / 3, 3, self);
-          }),
-          "[num_edges, 3] int32: producer, reader, tensor; control edges are not among them")
+      .def_prop_ro("edges",
+                   Array<G>([](const G& g, nb::handle self) {
+                     return ViewOf(g.edges.data(), g.edges.size() / 3, 3, self);
+                   }),
+                   "[num_edges, 3] int32: producer, reader, tensor; without control edges")
       .def_prop_ro("topological_order",
                    Array<G>([](const G& g, nb::handle self) {
                      const auto order = g.graph->topological_order();
                      return ViewOf(order.data(), order.size(), self);
                    }),
-                   "[num_ops] int32: every op after those that it depends on")
+                   "[num_ops] int32: the ops in topological order")
       .def("__repr__", [](const G& self) {
         return fmt::format("Graph({}, {} ops, {} tensors)",
                            self.graph->name(),

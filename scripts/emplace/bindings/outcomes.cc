@@ -34,7 +34,8 @@ std::vector<DeviceIndex> ToDevices(const std::int64_t* data, std::size_t size) {
   std::vector<DeviceIndex> devices(size);
   for (std::size_t i = 0; i < size; ++i) {
     if (data[i] < 0 || data[i] >= kMaxDevices) {
-      throw InputError(fmt::format("placement: {} at position {} is no device index", data[i], i));
+      throw InputError(
+          fmt::format("placement: {} at position {} is not a device index", data[i], i));
     }
     devices[i] = static_cast<DeviceIndex>(data[i]);
   }
@@ -115,7 +116,7 @@ void AddOutcomes(nb::module_& module) {
   nb::class_<Outcomes>(
       module,
       "Outcomes",
-      "What a batch of B placements leads to, as read-only NumPy columns (no copies).")
+      "Outcomes of a batch of B placements, as read-only NumPy columns (no copies).")
       .def("__len__", &Outcomes::size)
       .def_prop_ro("step_time",
                    Array<Outcomes>([](const Outcomes& outcomes, nb::handle self) {
@@ -126,7 +127,7 @@ void AddOutcomes(nb::module_& module) {
                    Array<Outcomes>([](const Outcomes& outcomes, nb::handle self) {
                      return ViewOf<bool>(outcomes.feasible.get(), outcomes.size(), self);
                    }),
-                   "[B] bool: every device has the memory that it needs")
+                   "[B] bool: whether the placement fits into the memory of every device")
       .def_prop_ro("deficit",
                    Array<Outcomes>([](const Outcomes& outcomes, nb::handle self) {
                      return ViewOf(outcomes.deficit.data(), outcomes.size(), self);
@@ -139,7 +140,7 @@ void AddOutcomes(nb::module_& module) {
                      return ViewOf(
                          outcomes.peak.data(), outcomes.size(), outcomes.num_devices, self);
                    }),
-                   "[B, num_devices] int64: peak memory [B]; None if it was not asked for")
+                   "[B, num_devices] int64: peak memory [B]; None if it was not requested")
       .def_prop_ro(
           "busy",
           Array<Outcomes>(
@@ -147,7 +148,7 @@ void AddOutcomes(nb::module_& module) {
                 if (outcomes.busy.empty() && outcomes.size() > 0) return std::nullopt;
                 return ViewOf(outcomes.busy.data(), outcomes.size(), outcomes.num_devices, self);
               }),
-          "[B, num_devices] int64: time that each device works [ns]; None if it was not asked for")
+          "[B, num_devices] int64: busy time of each device [ns]; None if it was not requested")
       .def("__repr__", [](const Outcomes& outcomes) {
         std::size_t feasible = 0;
         for (std::size_t i = 0; i < outcomes.size(); ++i) feasible += outcomes.feasible[i];

@@ -50,8 +50,8 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
       const std::string& kind = cluster.kind_of(d).name;
       if (cost < -1) {
         throw InputError(
-            fmt::format("costs: op \"{}\" on \"{}\": got {}, expected a time [ns], or -1 where "
-                        "it may not run",
+            fmt::format("costs: op \"{}\" on \"{}\": got {}, expected a time [ns], or -1 if it may "
+                        "not run there",
                         ops[v].name,
                         cluster.device(d).name,
                         cost));
@@ -61,8 +61,7 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
         if (costs(v, known->second) == cost) continue;
         throw InputError(
             fmt::format("costs: op \"{}\" costs {} on \"{}\" and {} on \"{}\", which are both of "
-                        "kind {}; give them "
-                        "kinds of their own",
+                        "kind {}; give them different kinds",
                         ops[v].name,
                         costs(v, known->second),
                         cluster.device(known->second).name,
@@ -79,7 +78,7 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
     }
     ops[v].device_kinds = everywhere ? std::vector<std::string>() : allowed;
     if (allowed.empty()) {
-      throw InputError(fmt::format("costs: op \"{}\" may run on no device", ops[v].name));
+      throw InputError(fmt::format("costs: op \"{}\" may not run on any device", ops[v].name));
     }
   }
   return std::make_shared<const Graph>(
@@ -210,14 +209,14 @@ constexpr const char* kProblemSignature =
 
 constexpr const char* kProblemText =
     R"(graph, cluster: objects, paths, or names of the menus.
-costs: None: the graph's own and the model; measured ones: a Costs object, the path of a table or a
+costs: None: the graph's own costs and the model; measured costs: a Costs object, the path of a table or a
     name of `emplace list costs`; or an int64 array [num_ops, num_devices] of times [ns], -1 where
     an op may not run, equal on devices of one kind.
 coarsen: passes as in a run config: ["colocate", {"merge_cheapest": {"groups": 128}}].
 semantics, objective, simulate_groups, count_gaps, priority: as in a run config.
-threads: that share a batch; 0: all cores. Changes no result.
+threads: number of threads that share a batch; 0: all cores. Changes no result.
 
-Throws InputError, naming what is wrong with what.)";
+Throws InputError naming the wrong part and the reason.)";
 
 }  // namespace
 
@@ -225,7 +224,7 @@ Placement RequireSize(const PythonProblem& problem, Placement placement) {
   const int num_groups = problem.searched().num_groups();
   if (static_cast<int>(placement.device.size()) == num_groups) return placement;
   throw InputError(fmt::format(
-      "placement: has {} groups; the problem has {}", placement.device.size(), num_groups));
+      "placement: has {} groups, but the problem has {}", placement.device.size(), num_groups));
 }
 
 PythonProblem::PythonProblem(LoadedProblem given)
@@ -235,7 +234,7 @@ PythonProblem::PythonProblem(LoadedProblem given)
 void AddProblem(nb::module_& module) {
   using V = ProblemView;
   using B = PythonBounds;
-  nb::class_<B>(module, "Bounds", "No placement that fits has a smaller objective than these.")
+  nb::class_<B>(module, "Bounds", "Lower bounds on the objective of all placements that fit.")
       .def_prop_ro(
           "value", [](const B& self) { return self.proven.value; }, "the best one [ns]")
       .def_prop_ro(
@@ -254,7 +253,8 @@ void AddProblem(nb::module_& module) {
   nb::class_<P, V> problem(
       module,
       "Problem",
-      "What is to be placed where, with the simulator that says how good a placement is.\n\n"
+      "A graph and a cluster, with the simulator that evaluates placements.\n"
+      "\n"
       "A placement is a device index per group: [num_groups], or [B, num_groups] for B of them.");
   problem
       .def("__init__",
@@ -272,13 +272,11 @@ void AddProblem(nb::module_& module) {
            nb::arg("threads") = 0,
            nb::sig(kProblemSignature),
            kProblemText)
-      .def_ro("config",
-              &P::config,
-              "JSON: the keys of a run config that say all of this but its searches")
+      .def_ro("config", &P::config, "JSON: the keys of a run config that describe this problem")
       .def_prop_ro(
           "num_ops",
           [](const P& self) { return self.loaded.exact->num_ops(); },
-          "of the whole graph, also where a contracted one is searched")
+          "costs of the whole graph, even if a contracted one is searched")
       .def_prop_ro("group_of_op",
                    Array<P>([](const P& p, nb::handle self) {
                      const auto groups = p.loaded.exact->grouping().group_of_op();
@@ -290,17 +288,17 @@ void AddProblem(nb::module_& module) {
                      const Costs& costs = p.loaded.exact->costs();
                      return ViewOf(costs.time.data(), costs.num_ops, costs.num_devices, self);
                    }),
-                   "[num_ops, num_devices] int64 [ns]; 2^56 where an op may not run")
+                   "[num_ops, num_devices] int64 [ns]; 2^56: the op may not run there")
       .def("bounds",
            BoundsOf,
            nb::arg("seconds") = 0.0,
-           "Proven lower bounds on the objective of every placement that fits. seconds: for "
-           "methods that improve as long\nas they run.")
+           "Returns proved lower bounds on the objective of every placement that fits. seconds: "
+           "time for methods that\nimprove as long as they run.")
       .def("best_single_device",
            SingleDeviceOf,
-           "(name, step time [ns]) of the fastest device with everything that may run there on "
-           "it, of equals the first: the\nbaseline of speed-ups. None: no single device holds "
-           "the model.")
+           "(name, step time [ns]) of the fastest device with all ops that may run there on it "
+           "(the first of equal ones),\nthe baseline of speed-ups. None: the model does not fit on "
+           "a single device.")
       .def("timeline",
            SimulateTimeline,
            nb::arg("placement"),
@@ -312,14 +310,14 @@ void AddProblem(nb::module_& module) {
            nb::arg("placement"),
            nb::sig("def expand(self, placement: numpy.typing.ArrayLike) -> "
                    "numpy.typing.NDArray[numpy.uint8]"),
-           "Device of every op, uint8 [num_ops], of a placement of the groups.")
+           "Returns the device of every op, uint8 [num_ops], for a placement of the groups.")
       .def("write_placement",
            WritePlacement,
            nb::arg("placement"),
            nb::arg("path"),
            nb::sig(
                "def write_placement(self, placement: numpy.typing.ArrayLike, path: str) -> None"),
-           "Writes a placement file, a device name per op, and how this problem is simulated.")
+           "Writes a placement file with a device name per op and the settings of the simulation.")
       .def("__repr__", [](const P& self) {
         return fmt::format("Problem({} on {}: {} groups, {} devices, {} semantics)",
                            self.searched().graph().name(),

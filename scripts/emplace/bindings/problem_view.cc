@@ -25,9 +25,10 @@ void AddProblemView(nb::module_& module) {
   using V = ProblemView;
   nb::class_<V>(module,
                 "ProblemView",
-                "What a search sees of a problem: all but how good a placement is.\n\n"
-                "Where a contracted graph is searched, this is it. Arrays are read-only views "
-                "without copies.")
+                "The part of a problem that a search sees, without the simulator.\n"
+                "\n"
+                "If a contracted graph is searched, this is the contracted graph. Arrays are "
+                "read-only views without copies.")
       .def_prop_ro(
           "graph",
           [](V& self) {
@@ -62,7 +63,7 @@ void AddProblemView(nb::module_& module) {
                      const Costs& costs = p.problem->costs();
                      return ViewOf(costs.time.data(), costs.num_ops, costs.num_devices, self);
                    }),
-                   "[num_ops, num_devices] int64 [ns]; 2^56 where an op may not run")
+                   "[num_ops, num_devices] int64 [ns]; 2^56: the op may not run there")
       .def_prop_ro("costs_uncertainty",
                    Array<V>([](const V& p, nb::handle self) {
                      const Costs& costs = p.problem->costs();
@@ -77,7 +78,7 @@ void AddProblemView(nb::module_& module) {
                                            static_cast<std::size_t>(p.problem->num_devices())},
                                           self);
                    }),
-                   "[num_groups, num_devices] bool: where a group may be")
+                   "[num_groups, num_devices] bool: whether the group may be on the device")
       .def_prop_ro(
           "group_costs",
           Array<V>([](const V& p, nb::handle self) {

@@ -254,7 +254,7 @@ void AddPrograms(nb::module_& module) {
       "require_unused",
       [](const std::string& output) { RequireUnused(output, kRunOutputChoices); },
       nb::arg("output"),
-      "Throws InputError if the results file of a run is there already, with what it holds.");
+      "Throws InputError if the results file of a run already exists, naming its contents.");
   module.def("run_config",
              RunConfigured,
              nb::arg("config"),
@@ -282,7 +282,7 @@ void AddPrograms(nb::module_& module) {
              "the limits evaluations and seconds of each search, or None.");
 
   using S = PythonSearch;
-  nb::class_<S>(module, "Search", "What one search found.")
+  nb::class_<S>(module, "Search", "The result of one search.")
       .def_prop_ro(
           "status",
           [](const S& self) { return std::string(ToString(self.result.status)); },
@@ -302,18 +302,19 @@ void AddPrograms(nb::module_& module) {
       .def_prop_ro(
           "steps",
           [](const S& self) { return self.result.steps; },
-          "of the agent, those that ended")
+          "number of finished steps of the agent")
       .def_prop_ro(
           "seconds", [](const S& self) { return self.result.seconds; }, "[s]")
       .def_prop_ro(
           "bound",
           [](const S& self) { return self.result.bound; },
           "lower bound that the agent proved [ns]; 0: none")
-      .def_prop_ro("wall_seconds",
-                   Array<S>([](const S& s, nb::handle self) {
-                     return ViewOf(s.seconds.data(), s.seconds.size(), self);
-                   }),
-                   "[evaluations] float64: when each was made, since the search began [s]")
+      .def_prop_ro(
+          "wall_seconds",
+          Array<S>([](const S& s, nb::handle self) {
+            return ViewOf(s.seconds.data(), s.seconds.size(), self);
+          }),
+          "[evaluations] float64: time of each evaluation since the begin of the search [s]")
       .def_prop_ro("step_times",
                    Array<S>([](const S& s, nb::handle self) {
                      return ViewOf(s.step_time.data(), s.step_time.size(), self);
@@ -323,7 +324,8 @@ void AddPrograms(nb::module_& module) {
                    Array<S>([](const S& s, nb::handle self) {
                      return ViewOf(s.best.data(), s.best.size(), self);
                    }),
-                   "[evaluations] float64: the best so far that fits [ns]; NaN: none yet")
+                   "[evaluations] float64: best objective so far of a placement that fits [ns]; "
+                   "NaN: none yet")
       .def("__repr__", [](const S& self) {
         const auto best = FittingTime(self.result);
         return fmt::format(

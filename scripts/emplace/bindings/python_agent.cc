@@ -142,8 +142,7 @@ AgentEntry MakeEntry(const std::string& name, const std::string& where) {
 }  // namespace
 
 Evaluator& EvaluatorView::get() const {
-  if (evaluator_ == nullptr)
-    throw RunError("an evaluator may only be used within the step that it was given to");
+  if (evaluator_ == nullptr) throw RunError("an evaluator may only be used within its own step");
   return *evaluator_;
 }
 

@@ -51,9 +51,7 @@ PythonTimeline SimulateTimeline(PythonProblem& self, nb::handle placement) {
 void AddTimeline(nb::module_& module) {
   using T = PythonTimeline;
   nb::class_<T>(
-      module,
-      "Timeline",
-      "What happened when in one step, every op by itself also where the search was contracted.")
+      module, "Timeline", "Events of one step, op by op even if the search was contracted.")
       .def_prop_ro(
           "step_time", [](const T& self) { return self.timeline.outcome.step_time; }, "[ns]")
       .def_prop_ro("feasible", [](const T& self) { return self.timeline.outcome.feasible; })
@@ -80,14 +78,14 @@ void AddTimeline(nb::module_& module) {
       .def(
           "chrome_trace",
           [](const T& self) { return FormatTrace(*self.problem, self.timeline); },
-          "Text (JSON) for Chrome's trace viewer and Perfetto.")
+          "Returns the timeline as text (JSON) for Chrome's trace viewer and Perfetto.")
       .def(
           "write_chrome_trace",
           [](const T& self, const std::string& path) {
             WriteFileAtomically(path, FormatTrace(*self.problem, self.timeline));
           },
           nb::arg("path"),
-          "The same as a file, gzipped where the name ends in .gz.")
+          "Writes that text to a file, gzipped if the name ends in .gz.")
       .def("__repr__", [](const T& self) {
         return fmt::format("Timeline({:.6g} ms, {} ops, {} transfers)",
                            static_cast<double>(self.timeline.outcome.step_time) / 1e6,

@@ -195,7 +195,7 @@ def write_sure_validation(path: str, rows: Sequence[tuple], graph: str = "g") ->
         group.attrs.update(interval_low_ratio=0.875, interval_high_ratio=1.125, held_out=17, coverage=0.5,
                            distinct_pairs=1, distinct_accuracy=1.0, paired_level=0.95, differing_pairs=1,
                            differing_in_order=1.0, resolved_difference=0.04,
-                           verdict="errors 2.4 %: trust it for differences above 4 %")
+                           verdict="errors 2.4 %: reliable for differences above 4 %")
         group["warnings"] = ["the machine drifted"]
         for place, pearson in ((group, 0.25), (file, 0.5)):
             residuals = place.create_group("residuals")

@@ -107,7 +107,7 @@ class Checking(unittest.TestCase):
             "tensor 0 'x': role is 'weight', expected one of input":
                 lambda t, o, d: t[0].update(role="weight"),
             "tensor 2 'y': alias_of is 99": lambda t, o, d: t[2].update(alias_of=99),
-            "alias_of runs in a circle": lambda t, o, d: t[2].update(alias_of=2),
+            "alias_of forms a cycle": lambda t, o, d: t[2].update(alias_of=2),
             "op 2 'matmul_grad': id is 0": lambda t, o, d: o[2].update(id=0),
             "op 2 'matmul': op 1 has the same name": lambda t, o, d: o[2].update(name="matmul"),
             "inputs has 50, expected an id below 5": lambda t, o, d: o[1].update(inputs=[50]),
@@ -166,7 +166,7 @@ class Reporting(Folder):
         self.assertEqual(status, 0)
         self.assertIn("small: 4 ops, 5 tensors, 12 parameters", out)
         for paths, expected in (([self.path("good"), bad], "inputs has 77"), ([self.write("c", "{")], "cannot be read"),
-                                ([self.write("d", "[]")], "holds no JSON object"), ([self.path("none")], "none")):
+                                ([self.write("d", "[]")], "contains no JSON object"), ([self.path("none")], "none")):
             status, _, err = called(graph_file.main, *paths)
             self.assertEqual(status, 2)
             self.assertIn(expected, err)

@@ -132,7 +132,7 @@ class ExecutionTraces(unittest.TestCase):
         for record in document["nodes"]:
             record["inclusive_dur"] = 100.0
         document["nodes"] += [node(50, 4, "sgemm", cat="kernel", dur=2.5), node(51, 4, "sgemm2", cat="kernel", dur=1.0)]
-        with self.assertRaisesRegex(importers.ImportFailure, "does not name the device; say --device-kind NAME"):
+        with self.assertRaisesRegex(importers.ImportFailure, "does not name the device; give --device-kind NAME"):
             import_chakra(document)
         ops = by_name(import_chakra(document, device_kind="h100").document)
         self.assertEqual(ops["mm_0"]["cost_ns"], {"h100": 3500})
@@ -160,7 +160,7 @@ class ExecutionTraces(unittest.TestCase):
     def test_what_is_refused(self) -> None:
         for change, expected in ((lambda d: d.update(nodes=3), "trace: 'nodes' is int, expected a list"),
                                  (lambda d: d["nodes"][2].pop("id"), "trace: nodes[2]: expected an object with 'id'"),
-                                 (lambda d: d["nodes"][2].update(id=2), "'aten::mm': the id 2 is there already"),
+                                 (lambda d: d["nodes"][2].update(id=2), "'aten::mm': the id 2 is used twice"),
                                  (lambda d: d["nodes"][2].update(ctrl_deps="x"), "ctrl_deps is 'x', expected the id"),
                                  (lambda d: d["nodes"][2]["inputs"].update(shapes=[]), "2 inputs, 0 shapes, 2 types"),
                                  (lambda d: d["nodes"][2]["inputs"]["values"][0].__setitem__(1, "x"),
@@ -241,17 +241,17 @@ class Chakra(Folder):
         self.assertEqual(nodes[0]["attr"], {"list": [3, -1], "double": 1.5, "low": -2, "zig": -3, "text": "t"})
 
     def test_what_is_refused(self) -> None:
-        for data, expected in ((self.trace, "has durations, but does not name the device; say --device-kind NAME"),
+        for data, expected in ((self.trace, "has durations, but does not name the device; give --device-kind NAME"),
                                (self.trace[:-4], "is neither JSON nor a Chakra trace in protobuf: byte"),
                                (b"", "the file is empty"),
-                               (b"\xff" * 20, "a number does not end"),
+                               (b"\xff" * 20, "a number has no end"),
                                (METADATA + message(1, "a", 4) + message(1, "b", 4), "nodes have the id 1: 'a' and 'b'"),
                                (METADATA + message(1, "a", 4, data=(9,)), "data_deps names 9, but there is no"),
                                (METADATA + message(1, "a", 99), "its type is 99"),
-                               (METADATA, "none of its 0 nodes is work"),
+                               (METADATA, "none of its 0 nodes does work"),
                                (METADATA + message(1, "a", 4, data=(2,)) + message(2, "b", 4, data=(1,)), "cycle"),
-                               (b'{"schema": 1,', "trace.et:1: is no JSON"),
-                               (b'{"id": "1"} {"id":', "is no JSON"),
+                               (b'{"schema": 1,', "trace.et:1: is not JSON"),
+                               (b'{"id": "1"} {"id":', "is not JSON"),
                                (b'{"version": "1"} {"id": "x"}', "node 'x' '' cannot be read")):
             with self.subTest(expected):
                 self.refused(expected, self.write("trace.et", data))

@@ -153,8 +153,8 @@ class StateThatIsReadLater(Imports):
         self.document(step, Array((3,), jnp.float32), {"a": Array((3,), jnp.float32)}, Array((3,), jnp.float32),
                       parameters=["w", "frozen"])
         self.assertEqual([str(line) for line in self.imported.dropped],
-                         ["state like frozen/a x 1: the step returns nothing of the structure of its argument: it is "
-                          "not updated"])
+                         ["state like frozen/a x 1: the step returns no value with the structure of its argument, so "
+                          "it is not updated"])
 
     def test_a_part_of_an_argument(self) -> None:
         def step(state, x):
@@ -220,7 +220,7 @@ class CallsAndLoops(Imports):
         self.assertEqual(self.ops["cond"]["flops"], 2 * 27)
         self.assertEqual([str(line) for line in self.imported.dropped],
                          ["jax.cond x 1: one op, with the work of its largest branch",
-                          "jax.while x 1: one op, with the work of one round: how many there are is known at run time"])
+                          "jax.while x 1: one op, with the work of one round; the number of rounds is known at run time only"])
 
     def test_what_nobody_needs_is_left_out(self) -> None:
         def step(x):
@@ -287,7 +287,7 @@ class Refusals(Folder):
         self.refuse("returned the unknown key 'args'; choices: step, arguments, parameters",
                     "def training(): return {'args': 1}")
         self.refuse("returned no 'arguments'", "def training(): return {'step': len}")
-        self.refuse("which arguments of the step are parameters", SGD.replace('"parameters": "w",', ""))
+        self.refuse("the arguments of the step that are parameters are not known", SGD.replace('"parameters": "w",', ""))
 
     def test_declarations(self) -> None:
         self.refuse("no argument 'v'; choices: w, x, y", SGD, "training", "--parameters", "v")

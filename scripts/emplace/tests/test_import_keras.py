@@ -146,7 +146,7 @@ class Models(Folder):
     def test_an_lstm_is_unrolled(self) -> None:
         imported = self.model("text", batch=2, length=7)
         self.assertEqual([str(d) for d in imported.dropped],
-                         ["loops of recurrent layers x 1: unrolled: every time step has ops of its own"])
+                         ["loops of recurrent layers x 1: unrolled: every time step has its own ops"])
         figures = graph_file.statistics(imported.document)
         # Table, cell (x and h to four gates, biases), classes.
         self.assertEqual(figures["parameters"], 50 * 8 + (8 + 4) * 16 + 16 + 4 * 2 + 2)
@@ -232,8 +232,8 @@ class Models(Folder):
         broken = self.write("broken.keras", "no archive")
         for model, options, expected in (
                 (f"{self.module}:not_compiled", [], "the model is not compiled"),
-                (f"{self.module}:text", [], "say --length N for the dimensions that are open"),
-                (f"{self.module}:shapeless", ["--inference"], "the model does not say what it is fed"),
+                (f"{self.module}:text", [], "give --length N for the open dimensions"),
+                (f"{self.module}:shapeless", ["--inference"], "the inputs of the model are not known"),
                 (f"{self.module}:loop", [], "unroll the loop"),
                 (f"{self.module}:number", [], "number() returned int, expected a keras.Model"),
                 (f"{self.module}:nothing", [], "has no function 'nothing'"),

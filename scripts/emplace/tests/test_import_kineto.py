@@ -37,7 +37,7 @@ class ByHand(Folder):
         sizes = [imported.document["tensors"][ops[name]["outputs"][0]]["bytes"] for name in ("mm_0", "t_0", "mul_0")]
         self.assertEqual(sizes, [4 * 4 * 3, 4 * 6 * 4, 4 * 6 * 3])  # what the next op is given
         told = "\n".join(map(str, imported.dropped))
-        self.assertIn("dependencies x 6: the trace does not say which tensors a call read", told)
+        self.assertIn("dependencies x 6: the trace does not have the tensors that a call read", told)
         # 30 + 5 + 40 + 50 us of outermost events, 68 us of ops.
         self.assertIn("host time outside of ops x 1: 0.057 ms", told)
 
@@ -147,7 +147,7 @@ class ByHand(Folder):
             trace["traceEvents"][2] |= values
             return trace
         for trace, execution, expected in (
-                (cpu_trace(), None, "does not name a device; say --device-kind NAME"),
+                (cpu_trace(), None, "does not name a device; give --device-kind NAME"),
                 ({"traceEvents": 3}, None, "'traceEvents' is int, expected a list"),
                 ({"traceEvents": []}, None, "has no event of the category cpu_op"),
                 (changed(dur="long"), None, "traceEvents[2] 'aten::mm': dur is 'long', expected a number"),
@@ -165,7 +165,7 @@ class ByHand(Folder):
         first, second = (self.imported(trace, "--execution-trace", execution) for _ in range(2))
         self.assertEqual(graph_file.serialize(first), graph_file.serialize(second))
         cut, others = self.write("b.json", '{"traceEvents": ['), self.write("c.json", "[]")
-        for arguments, expected in (([cut], "b.json:1: is no JSON"), ([others], "holds a JSON list"),
+        for arguments, expected in (([cut], "b.json:1: is not JSON"), ([others], "holds a JSON list"),
                                     ([self.path("none.json")], "cannot be read"),
                                     ([trace, "--execution-trace", self.path("no")], "cannot be read")):
             self.refused(expected, "--from", "kineto", *arguments)

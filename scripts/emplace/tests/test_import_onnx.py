@@ -118,8 +118,8 @@ class Graphs(Folder):
         self.assertEqual(tensors["r"]["shape"], [4])
         self.assertEqual(tensors["y"]["shape"], [8, 10])  # 4 x 2 rows
         dropped = {str(line) for line in self.imported.dropped}
-        self.assertIn("Concat, Div, Gather, Range, ReduceMax, Shape x 6: give the same in every run, "
-                      "so run but once: kind constant, at no cost", dropped)
+        self.assertIn("Concat, Div, Gather, Range, ReduceMax, Shape x 6: give the same result in every "
+                      "run, so they run once: kind constant, without cost", dropped)
 
     def test_sizes_that_depend_on_the_data_are_bounds(self) -> None:
         document = self.document("""<ir_version: 9, opset_import: ["" : 18]>
@@ -205,7 +205,7 @@ class Graphs(Folder):
                 with self.assertRaises(ImportFailure) as caught:
                     load(path)
                 self.assertEqual(str(caught.exception), f"{path}: the external data of 's' is {expected!r}; "
-                                 "expected a file below the model's folder")
+                                 "expected a file in the model's folder")
 
 
 @needs_onnx
@@ -256,7 +256,7 @@ class Refusals(unittest.TestCase):
     def test_names_that_are_not_there(self) -> None:
         self.refuse(CLASSIFIER, r"--dim bacth=8: no input has a dimension of this name; choices: batch",
                     dims={"bacth": 8})
-        self.refuse(CLASSIFIER, r"--shape z: there is no such tensor; inputs: x", shapes={"z": [8, 4]})
+        self.refuse(CLASSIFIER, r"--shape z: this tensor does not exist; inputs: x", shapes={"z": [8, 4]})
 
     def test_sizes_that_do_not_fit(self) -> None:
         self.refuse(CLASSIFIER, r"--shape x=8: has 1 dimensions, the input has 2", shapes={"x": [8]})
@@ -317,12 +317,12 @@ class Command(Folder):
             with self.subTest(what):
                 code, _, text = run(self.write("m.onnx", data), "--dim", "batch=8", "-o", self.output)
                 self.assertEqual(code, 2, text)
-                self.assertRegex(text, r"^emplace import: .*m\.onnx: is no (valid )?ONNX model: [^\n]+\n$")
+                self.assertRegex(text, r"^emplace import: .*m\.onnx: is not an? (valid )?ONNX model: [^\n]+\n$")
         self.assertFalse(os.path.exists(self.output))
 
     def test_a_missing_file_and_wrong_sizes(self) -> None:
         self.refused("emplace import: gone.onnx: cannot be read: No such file or directory\n", "gone.onnx")
-        self.refused("emplace import: --dim batch=eight: 'eight' is no size; expected whole numbers >= 0\n", self.model,
+        self.refused("emplace import: --dim batch=eight: 'eight' is not a size; expected whole numbers >= 0\n", self.model,
                      "--dim", "batch=eight")
         self.refused("emplace import: --dim batch: expected NAME=VALUE\n", self.model, "--dim", "batch")
 

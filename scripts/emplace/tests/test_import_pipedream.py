@@ -152,18 +152,18 @@ class Command(Folder):
                 (good + "\tnode1 -- node9\n", "graph.txt:2: the edge names 'node9', but there is no such node"),
                 (good + "\tnode1\n", "graph.txt:2: got 'node1', expected an edge"),
                 (good + "node2\n", "graph.txt:2: got 'node2', expected NODE -- TEXT"),
-                (good + good, "graph.txt:2: the node 'node1' is there already"),
+                (good + good, "graph.txt:2: the node 'node1' is listed twice"),
                 (good.replace("=8.0", "=many"), "graph.txt:1: activation_size is 'many', expected a number >= 0"),
                 (good.replace("=0.000,", "=-1,", 1), "forward_compute_time is '-1'"),
                 (good.replace("activation_size=8.0, ", ""), "graph.txt:1: activation_size is missing"),
                 (good.replace("activation_size", "size"), "graph.txt:1: got 'size=8.0'; expected each of"),
                 (good.rstrip("\n") + " -- stage=1\n", "graph.txt:1: got 'stage=1', expected stage_id=N"),
                 (line("a", "Add", 0, 0, "1", 0) + line("b", "Add", 0, 0, "1", 0) + "\ta -- b\n\tb -- a\n",
-                 "the edges make a circle through"),
+                 "the edges form a cycle through"),
                 ("\n", "graph.txt: holds no node")):
             with self.subTest(expected):
                 self.refused(expected, self.profile(text), "--device-kind", "v100")
-        self.refused("say --device-kind NAME", self.profile(good))
+        self.refused("give --device-kind NAME", self.profile(good))
         self.refused("cannot be read", self.path("no/graph.txt"), "--device-kind", "k")
         self.refused("cannot be read", self.profile(b"\xff\xfe\x00"), "--device-kind", "v100")
 

@@ -64,7 +64,7 @@ class Refusals(unittest.TestCase):
                 (["x.json", "--kernels", "tf2016"], "and -o FILE"),
                 (["x.json", "--kernels", "tf2016", "-o", "y.json"], "x.json: cannot be read: "),
                 (["rnnlm", "--function", "f"], "--function f: is for FILE.py, not for the network 'rnnlm'"),
-                (["net.py:f", "--function", "g"], "names the function 'f', --function another one, 'g'"),
+                (["net.py:f", "--function", "g"], "names the function 'f', but --function names another one, 'g'"),
                 (["rnnlm", "--loss", "l"], "--loss and --train-op are for a GraphDef"),
                 (["x.pb", "--batch", "2", "--loss", "l", "--train-op", "t"], "--batch does not apply to a GraphDef"),
                 (["x.pb"], "x.pb: a GraphDef needs --loss NAME and --train-op NAME")):

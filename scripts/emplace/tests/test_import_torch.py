@@ -25,7 +25,7 @@ class CommandLineTest(Folder):
         self.assertIn("bert_base, gpt2_mini, gpt2_small, inception_v3, resnet50", err)
 
     def test_options_that_do_not_fit(self) -> None:
-        for arguments, expected in (((), "which model?"),
+        for arguments, expected in (((), "the model is missing"),
                                     (("resnet50", "--seq", "3"), "has no sequence"),
                                     (("gpt2_small", "--seq", "2000"), "1024 positions"),
                                     (("resnet50", "--transformers", "c.json"), "not both"),
@@ -33,7 +33,7 @@ class CommandLineTest(Folder):
                                     (("resnet50", "--class", "C"), "--class is for a model's CONFIG.json"),
                                     (("resnet50", "--image", "9"), "--image does not apply"),
                                     (("resnet50", "--inference", "--optimizer", "sgd"), "has no update"),
-                                    (("m.py:f", "--function", "g"), "one too many"),
+                                    (("m.py:f", "--function", "g"), "does not apply"),
                                     (("a:b.c",), "expected FILE.py:FUNCTION"),
                                     (("c.json", "--function", "g"), "--function does not apply"),
                                     (("resnet50", "--batch", "0"), "not a whole number above 0"),

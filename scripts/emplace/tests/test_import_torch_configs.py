@@ -115,8 +115,8 @@ class TransformersTest(ConfigFolder):
 
     def test_what_depends_on_chance_or_labels_is_told(self) -> None:
         _, err = self.build("Wav2Vec2ForCTC", SMALL["Wav2Vec2ForCTC"])
-        self.assertIn("layerdrop 0.1 x 1: layers left out by chance", err)
-        self.assertRegex(err, r"choice by the value of input 'labels' x \d+: that of the example was taken at "
+        self.assertIn("layerdrop 0.1 x 1: layers that are randomly left out", err)
+        self.assertRegex(err, r"choice by the value of input 'labels' x \d+: the value of the example was used at "
                               r"loss/loss_ctc.py:\d+")
 
     def test_issue_words_and_class_of_the_config(self) -> None:
@@ -130,7 +130,7 @@ class TransformersTest(ConfigFolder):
 
     def test_class_without_a_loss(self) -> None:
         config = self.config(SMALL["BertForMaskedLM"])
-        self.refused("BertModel computes no loss; say --loss mean", config, "--class", "BertModel")
+        self.refused("BertModel computes no loss; give --loss mean", config, "--class", "BertModel")
         document, _ = self.build("BertModel", SMALL["BertForMaskedLM"], "--loss", "mean", "--input", "attention_mask")
         self.assertEqual(document["source"]["loss"], "mean")
         self.assertIn("attention_mask", [t["name"] for t in document["tensors"] if t.get("role") == "input"])
@@ -138,10 +138,10 @@ class TransformersTest(ConfigFolder):
     def test_refused(self) -> None:
         llama = SMALL["LlamaForCausalLM"]
         for config, options, expected in (
-                (llama, (), "names no class under `architectures`; say --class NAME (choices for llama: LlamaFor"),
+                (llama, (), "names no class under `architectures`; give --class NAME (choices for llama: LlamaFor"),
                 (llama, ("--class", "LlamaForCausalLn"), "has no model class 'LlamaForCausalLn'"),
                 (llama, ("--class", "BertModel"), "BertModel takes a BertConfig, but the config is a LlamaConfig"),
-                ({"model_type": "lama"}, ("--class", "X"), "knows no model_type 'lama'; close ones: "),
+                ({"model_type": "lama"}, ("--class", "X"), "has no model_type 'lama'; close ones: "),
                 ({**llama, "hidden_size": "wide"}, ("--class", "LlamaForCausalLM"), "LlamaConfig refuses it"),
                 ({**TEXT, "model_type": "bert", "max_position_embeddings": 16},
                  ("--class", "BertForMaskedLM", "--seq", "17"), "has 16 positions, so --seq 17 is too long"),
@@ -191,18 +191,18 @@ class DiffusersTest(ConfigFolder):
 
     def test_refused(self) -> None:
         self.refused("has no model class 'NoNet'", self.config({"_class_name": "NoNet"}))
-        self.refused("--loss is for a config of Transformers", self.config(self.UNET), "--loss", "mean")
+        self.refused("--loss applies to a config of Transformers", self.config(self.UNET), "--loss", "mean")
         self.refused("--image PIXELS", self.config({**self.UNET, "sample_size": None}))
 
 
 class BrokenConfigTest(ConfigFolder):
     @needs_torch
     def test_no_config(self) -> None:
-        self.refused("neither `model_type`, as those of Transformers, nor `_class_name`", self.config({"a": 1}))
+        self.refused("neither `model_type` (Transformers) nor `_class_name`", self.config({"a": 1}))
 
     def test_broken_file(self) -> None:
         self.refused("no.json: cannot be read: No such file", self.path("no.json"))
-        self.refused("broken.json:1: is no JSON: ", self.write("broken.json", '{"model_type": '))
+        self.refused("broken.json:1: is not JSON: ", self.write("broken.json", '{"model_type": '))
         self.refused("holds a JSON list, expected an object", self.config([1]))
 
 

@@ -120,7 +120,7 @@ class ModelTest(Folder):
         for self.capture in ("aot", "eager"):
             code, _, err = self.run_model(source)
             self.assertEqual(code, 0, err)
-            self.assertRegex(err, r"choice by the value of input 'input_0' x 1: that of the example was taken at "
+            self.assertRegex(err, r"choice by the value of input 'input_0' x 1: the value of the example was used at "
                                   r"\w+/model.py:8")
 
     @needs_torch

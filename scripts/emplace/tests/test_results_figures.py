@@ -324,7 +324,7 @@ class Program(TestCase):
                  '--target: unknown agent "c"; choices: a, b; or best, or a time as in 650ms'),
                 (["curves", self.runs, "--top", "1", "-o", "p.png"], '"1": expected a number above 1'),
                 (["cdf", self.runs, "-o", "p.png"], "expected a results file of `emplace generalize`"),
-                (["scatter", self.runs, "-o", "p.png"], "found nothing that was measured"),
+                (["scatter", self.runs, "-o", "p.png"], "found no measurements"),
                 (["curves", self.runs, "-o", self.path("no/p.png")], "No such file or directory"),
                 (["curve", self.runs], "invalid choice: 'curve'")):
             with self.subTest(arguments=arguments):

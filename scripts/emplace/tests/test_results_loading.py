@@ -173,7 +173,7 @@ class OtherCosts(TestCase):
         self.assertEqual(code, 0)
         self.assertIn("r.h5: **g on c** with other costs", out)
         self.assertIn("| noise | 2 | 0.250 | 75.0% | 12.50% | OOM |", out)
-        self.assertIn("b beats a.seed0 after no change within 10% that was found", out)
+        self.assertIn("b beats a.seed0 after no change found within 10%", out)
         self.assertIn("| noise | 1 | – | 75.0% | 12.50% | OOM |", out)
         code, out, _ = run("export-csv", alone, "--frame", "adversary")
         self.assertEqual((code, out), (0, "file,graph,cluster\n"))
@@ -193,7 +193,7 @@ class Refused(TestCase):
     def test_no_hdf5(self) -> None:
         with open(self.path("r.h5"), "w", encoding="utf-8") as file:
             file.write("no HDF5, but long enough")
-        self.refused(self.path("r.h5"), "expected a results file of emplace (HDF5), but it is no HDF5 file")
+        self.refused(self.path("r.h5"), "expected a results file of emplace (HDF5), but it is not an HDF5 file")
         open(self.path("e.h5"), "w", encoding="utf-8").close()
         self.refused(self.path("e.h5"), "it is empty")
 
@@ -232,7 +232,7 @@ class Refused(TestCase):
         for place in (*range(8, len(content) - 32, 97), len(content) - 2):
             with open(path, "wb") as file:
                 file.write(content[:place] + bytes([content[place] ^ 1]) + content[place + 1:])
-            self.refused(path, "damaged: its bytes are not those that its checksum was made of")
+            self.refused(path, "damaged: its checksum does not match its bytes")
 
     def test_written_to_by_another_program(self) -> None:
         path = write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}])
@@ -252,11 +252,11 @@ class Refused(TestCase):
         self.refused(families, "expected results of `emplace run` or `emplace sweep`, found families")
         runs = write_run(self.path("r.h5"), [{"agent": "a", "best": [1.0]}])
         self.refused(runs, "`emplace generalize`, found agents and config and problem", load_generalization)
-        self.refused(runs, "found nothing that was measured", load_fidelity)
+        self.refused(runs, "found no measurements", load_fidelity)
         self.refused(self.folder, "got a folder", load_generalization)
 
     def test_folders(self) -> None:
-        self.refused(self.folder, "there is no sweep.yaml in it")
+        self.refused(self.folder, "it has no sweep.yaml")
         folder = write_sweep(self.path("s"), ["0000.h5"])
         frozen = os.path.join(folder, "sweep.yaml")
         with open(frozen, encoding="utf-8") as file:
@@ -265,7 +265,7 @@ class Refused(TestCase):
                 ("version: 2", "version: 3", "has format version 3; this package reads up to 2"),
                 ("emplace-sweep", "other", "expected a frozen sweep (format: emplace-sweep)"),
                 ("{file", "{name", "damaged: expected runs with file, config, agent and seed"),
-                *(("file: runs/0000.h5", f"file: {name}", "expected a file below the folder of the sweep, got")
+                *(("file: runs/0000.h5", f"file: {name}", "expected a file in the folder of the sweep, got")
                   for name in ("../x.h5", "/etc/x.h5", "runs/../../x.h5", "..", '""', '"runs/con\\0"'))):
             with open(frozen, "w", encoding="utf-8") as file:
                 file.write(text.replace(old, new, 1))
@@ -329,7 +329,7 @@ class LoadFidelity(TestCase):
             (220, 210, 250.0, 240.0, 260.0, 0.01, 195.6, 247.5, 2.5, 0.0, np.inf, 7, 3, 0.5)])
         loaded = load_fidelity(path)
         self.assertEqual(list(loaded.placements["differs"]), [False, True, False])
-        self.assertEqual(loaded.graphs["verdict"][0], "errors 2.4 %: trust it for differences above 4 %")
+        self.assertEqual(loaded.graphs["verdict"][0], "errors 2.4 %: reliable for differences above 4 %")
         self.assertEqual(loaded.graphs["warnings"][0], ["the machine drifted"])
         self.assertEqual(list(loaded.placements["covered"]), [True, True, False])
         self.assertEqual(list(loaded.placements["crossing_bytes"]), [5, 7, 7])

@@ -95,11 +95,11 @@ class Sweeps(TestCase):
     def test_a_sweep_that_was_not_stressed(self) -> None:
         folder = write_sweep(self.path("s"), ["0.h5"])
         write_run(os.path.join(folder, "runs", "0.h5"), [{"agent": "a", "best": [1.0]}])
-        with self.assertRaisesRegex(ResultsError, "s: `emplace stress` has not seen a run of it"):
+        with self.assertRaisesRegex(ResultsError, "s: `emplace stress` has not processed any of its runs"):
             load_stress(folder)
         code, _, err = run("robustness", folder)
         self.assertEqual(code, 2)
-        self.assertIn("has not seen a run of it", err)
+        self.assertIn("has not processed any of its runs", err)
 
 
 if __name__ == "__main__":

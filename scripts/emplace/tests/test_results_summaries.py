@@ -189,7 +189,7 @@ class SummariseFidelity(TestCase):
         self.assertEqual(code, 0)
         measured = next(line for line in out.splitlines() if line.startswith("| g |"))
         self.assertTrue(measured.endswith("| -12.5% .. +12.5% | 50.00% | 100.00% |"), measured)
-        self.assertTrue(out.startswith("- g: errors 2.4 %: trust it for differences above 4 %\n"
+        self.assertTrue(out.startswith("- g: errors 2.4 %: reliable for differences above 4 %\n"
                                        "  - warning: the machine drifted\n\n|"), out)
         self.assertIn("v.h5: 1 placements", out)
         self.assertIn("| crossing bytes | +0.500 | 87.5% | -0.125 | 75.0% |", out)

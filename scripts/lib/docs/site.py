@@ -36,7 +36,7 @@ def on_files(files: Files, config) -> Files:
 
 
 def on_page_markdown(markdown: str, page, files: Files, **_) -> str:
-    """Returns the page with links to folders as links to their README.md, and links to sources as their names alone."""
+    """Returns the page with links to folders as links to their README.md, and links to sources by their names."""
     folder = pathlib.PurePosixPath(page.file.src_uri).parent
 
     def replaced(link: re.Match) -> str:

@@ -24,7 +24,7 @@ TEST_CASE("settings that make no sense are named") {
   LearnedLocalSearchConfig config;
   config.windows = 0.75;
   config.lists = 0.5;
-  CHECK(refusal(config) == "windows: expected at most 1 together with lists, got 0.75 + 0.5");
+  CHECK(refusal(config) == "windows: expected windows + lists of at most 1, got 0.75 + 0.5");
   config = {};
   config.moves = {.single = 0, .swap = 0, .neighbors = 0, .block = 0};
   CHECK(refusal(config) == "moves: expected a weight above 0, all are 0");

@@ -71,10 +71,9 @@ TEST_CASE("a policy for another number of devices is refused with both, unless t
   config.policy = (folder / "one_hot").string();
   CHECK(MessageOf<InputError>([&] {
           PlacetoAgent({SmallProblem(3), 1}, config);
-        }) ==
-        "policy: " + config.policy +
-            ": policy: it was trained for 3 devices, cluster \"test_cluster\" has 4; only one "
-            "with features.devices \"scored\" fits any number");
+        }) == "policy: " + config.policy +
+                  ": policy: it was trained for 3 devices, cluster \"test_cluster\" has 4; only a "
+                  "policy with features.devices \"scored\" fits any number");
 
   PlacetoConfig scored = SmallPlaceto();
   scored.network.features.devices = "scored";

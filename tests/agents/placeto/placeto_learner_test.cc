@@ -288,14 +288,15 @@ TEST_CASE("settings that make no sense are refused with their key") {
           c.episode.begin = "redraw";
           c.start = {"heft"};
         }) ==
-        "episode.begin: redraw needs start: [none] or [random]; others are the same each time");
+        "episode.begin: redraw needs start: [none] or [random]; other starts are the same each "
+        "time");
   CHECK(refusal([](auto& c) { c.restart = {}; }).find("restart: ") == 0);
 }
 
 TEST_CASE("one policy needs one number of devices, unless they are scored") {
   const ProblemList differ = {SmallProblem(2), SmallProblem(3)};
   CHECK(MessageOf<InputError>([&] { PlacetoLearner(SmallPlaceto(), differ, 1, 1); }) ==
-        "placeto: graph \"test_graph\" has 4 devices to choose from, graph \"test_graph\" has 3: "
+        "placeto: graph \"test_graph\" has 4 devices to choose from, graph \"test_graph\" has 3; "
         "one policy needs the same number, unless features.devices is \"scored\"");
   PlacetoConfig scored = SmallPlaceto();
   scored.network.features.devices = "scored";

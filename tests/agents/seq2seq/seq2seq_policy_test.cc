@@ -153,7 +153,7 @@ TEST_CASE("files that do not fit are refused with what was expected and what was
     CHECK(message.find(prefix) == 0);
     return message.substr(std::min(message.size(), prefix.size()));
   };
-  CHECK(refusal_of("") == "expected the header, it ends there");
+  CHECK(refusal_of("") == "expected the header, got the end of the text");
   CHECK(refusal_of("emplace-policy 1 placeto\n") ==
         "expected that of agent seq2seq, got that of agent placeto");
   CHECK(refusal_of("emplace-policy 2 seq2seq\n") ==

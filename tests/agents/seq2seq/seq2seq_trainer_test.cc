@@ -147,9 +147,9 @@ TEST_CASE("settings that make no sense for training are refused") {
     return MessageOf<InputError>([&] { Seq2SeqTrainer({problems, 1}, config); });
   };
   CHECK(refusal([](auto& c) { c.learning.start.names = {"heft"}; }) ==
-        "start: expected nothing where a policy is trained, got a start");
+        "start: expected nothing while a policy is trained, got a start");
   CHECK(refusal([](auto& c) { c.policy = "some.policy"; }) ==
-        "policy: expected none where a policy is trained, got \"some.policy\"");
+        "policy: expected none while a policy is trained, got \"some.policy\"");
   Rng rng(1);
   const std::vector differ = {problems[0], MixedProblem(rng, 9, 3, kUnlimitedMemory)};
   const std::string message = MessageOf<InputError>([&] {

@@ -165,10 +165,10 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
     CHECK(certified["after"]["method"] == "branch_and_bound");
     CHECK(certified["after"]["optimal"] == true);
     CHECK(certified["found_ns"] == nullptr);
-    CHECK(certified["ended"] == "the best placement is proven optimal by branch_and_bound");
+    CHECK(certified["ended"] == "the best placement is proved optimal by branch_and_bound");
     CHECK(ReadBound(ResultsReader(folder / "r.h5")).value == optimum);
     CHECK(Contains(run({"certify", "r.h5", "--quiet"}),
-                   "g.json on c.yaml: the best placement was proven optimal before, by "
+                   "g.json on c.yaml: an earlier run proved the best placement optimal, by "
                    "branch_and_bound\n"));
 
     // One that is not optimal keeps its gap, and the better one is named.
@@ -307,13 +307,13 @@ TEST_CASE("the runs of a sweep share the bounds of their problems") {
   const ProcessResult without = certify({});
   CHECK(without.exit_code == 0);
   CHECK(Contains(without.err, damaged.filename().string()));
-  CHECK(Contains(without.err, "; left out"));
+  CHECK(Contains(without.err, "is left out, because no agent found a placement"));
   WriteText(damaged, bytes);
 
   CheckRefused(certify({"--graph", "g.json"}),
                2,
-               {"--graph, --cluster and --costs are about one problem, the results hold 2: "
-                "g.json on c.yaml, h.json on c.yaml"});
+               {"--graph, --cluster and --costs name the files of one problem, but the results "
+                "hold 2: g.json on c.yaml, h.json on c.yaml"});
   const int lock = open((files.folder / "out/lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
   WriteText(files.folder / "out/lock", "process 7 on elsewhere");

@@ -68,7 +68,7 @@ TEST_CASE("random problems: never above the optimum, and the optimum where it sa
       ProofTask task{.problem = problem, .how = how};
       if (all.empty()) {
         task.seconds = kEnough;
-        CHECK(ProveInTime(task).ended == "no placement fits, as branch_and_bound has proven");
+        CHECK(ProveInTime(task).ended == "no placement fits (proved by branch_and_bound)");
         ++unfit;
         continue;
       }
@@ -87,14 +87,14 @@ TEST_CASE("random problems: never above the optimum, and the optimum where it sa
         const Certificate certificate = ProveInTime(task);
         CAPTURE(certificate.ended);
         REQUIRE(certificate.bound.value <= optimum);
-        if (certificate.ended.starts_with("the best placement is proven optimal")) {
+        if (certificate.ended.starts_with("the best placement is proved optimal")) {
           REQUIRE(certificate.bound.value == task.best);
         }
         if (certificate.better) REQUIRE(*certificate.better < task.best.value_or(kMaxNanos));
         if (seconds < kEnough) continue;
         REQUIRE(certificate.bound.value == optimum);
         const bool is_best = task.best == optimum;
-        REQUIRE(certificate.ended.starts_with(is_best ? "the best placement is proven optimal by "
+        REQUIRE(certificate.ended.starts_with(is_best ? "the best placement is proved optimal by "
                                                       : "the optimum is "));
         if (is_best) {
           ++optimal;
@@ -136,7 +136,7 @@ TEST_CASE("a bound of one order is none of every order") {
     if (certificate.bound.value == by_id.front()) continue;
     ++looser;
     CHECK(certificate.ended ==
-          "nothing is left to try: segment search is complete; branch and bound is complete, with "
+          "every method has ended: segment search is complete; branch and bound is complete, with "
           "bounds that hold in every issue order");
     CHECK(!certificate.better);
   }
@@ -156,7 +156,7 @@ TEST_CASE("why a proof ends") {
   Certificate certificate = ProveInTime(task);
   CHECK(certificate.bound.value >= 2565);
   CHECK(Contains(certificate.ended,
-                 "branch and bound takes at most 512 groups, this problem has 513"));
+                 "branch and bound takes at most 512 groups; this problem has 513"));
   task.seconds = 0;
   CHECK(ProveInTime(task).ended == "time is up");
 

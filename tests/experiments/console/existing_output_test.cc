@@ -28,10 +28,9 @@ TEST_CASE("a file that holds something is refused, with what it holds and what t
   WriteText(folder / "empty.h5", "");
   CHECK(Refusal(folder / "empty.h5").empty());
   WriteText(folder / "notes.txt", "mine");
-  CHECK(Refusal(folder / "notes.txt") ==
-        (folder / "notes.txt").string() +
-            ": holds something that is no results file of emplace, or a damaged one; --force "
-            "overwrites it");
+  CHECK(Refusal(folder / "notes.txt") == (folder / "notes.txt").string() +
+                                             ": holds content that is not a results file of "
+                                             "emplace, or a damaged one; --force overwrites it");
 
   const auto write = [&](const std::string& name, const auto& fill) {
     ResultsFile file(folder / name);

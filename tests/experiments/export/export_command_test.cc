@@ -88,7 +88,7 @@ TEST_CASE("two devices of one name are told") {
   CHECK(result.exit_code == 0);
   CHECK(Contains(result.err,
                  "emplace: warning: devices \"gpu:0\" and \"gpu:1\" are both exported as "
-                 "\"/device:GPU:0\"; the simulated times are of separate devices\n"));
+                 "\"/device:GPU:0\", but the simulation had two devices\n"));
 }
 
 TEST_CASE("a placement that does not fit is exported and said so") {
@@ -157,7 +157,7 @@ TEST_CASE("the best placement of a run, or that of an agent") {
   refused({"--to", "huggingface"}, {"graph \"small\"", "attributes.module", "import --from torch"});
   refused({"--to", "json", "--graph", "net.json"}, {"r.h5", "\"small\"", "\"net\""});
   std::filesystem::remove(files.folder / "g.json");
-  refused({"--to", "json"}, {"r.h5", "g.json", "is not there any more", "--graph"});
+  refused({"--to", "json"}, {"r.h5", "g.json", "does not exist any more", "--graph"});
 }
 
 TEST_CASE("what an export refuses") {
@@ -169,7 +169,7 @@ TEST_CASE("what an export refuses") {
   refused({"p.json", "--to", "json"}, {"p.json", "--graph is missing"});
   refused({"p.json", "--graph", "g.json", "--to", "json"}, {"--cluster is missing"});
   refused({"none.h5", "--to", "json"}, {"none.h5"});
-  refused({"c.yaml", "--to", "json"}, {"c.yaml", "no results file of emplace"});
+  refused({"c.yaml", "--to", "json"}, {"c.yaml", "not a results file of emplace"});
   refused({"p.json"}, {"--to"});
   CheckRefused(files.ExportPlacement("g.json", "torch"),
                2,

@@ -63,8 +63,8 @@ TEST_CASE("conflicts go to the device with most of the time") {
   CHECK(map.device_of_op[graph->FindOp("tower/cat")] == 1);
   // 36 / 707 = 5.09 %; 500 / 529 = 94.5 %; 100 / 107 = 93.5 %.
   CHECK(FormatConflicts(map, problem.cluster()) ==
-        "conflicts        4 of 7 modules had ops on several devices; 5.1 % of the time was placed "
-        "elsewhere than it now runs\n"
+        "conflicts        4 of 7 modules had ops on several devices; the export moves 5.1 % of the "
+        "time to another device\n"
         "  emb, pos, head: cpu:0 94.5 % (3 ops), gpu:0 5.5 % (8 ops) -> cpu:0; joined by "
         "model/add, head/t\n"
         "  block: gpu:0 6.5 % (2 ops), gpu:1 93.5 % (1 ops) -> gpu:1\n");
@@ -104,8 +104,8 @@ TEST_CASE("bound modules that no device may run together are refused") {
       "net", std::vector<Tensor>(graph->tensors().begin(), graph->tensors().end()), ops);
   const Problem problem = OpByOp(picky, CpuAndGpus(1));
   CHECK_THROWS_WITH_AS(MakeDeviceMap(problem, {0, 1, 1}),
-                       "graph \"net\": the ops of module \"a\" and what is bound to it may not run "
-                       "on one device (device_kinds), so it can have none in a device_map",
+                       "graph \"net\": a device_map needs one device for module \"a\", but no "
+                       "device may run all of its ops and the ops bound to them (device_kinds)",
                        InputError);
   ops[1].device_kinds = {};  // gpu:0 has most of the time, but only cpu:0 may run all
   const auto possible = std::make_shared<const Graph>(

@@ -49,8 +49,8 @@ TEST_CASE("a used device without a name is refused") {
   const auto cluster = Named({"gpu:0", "tpu"});
   CHECK_THROWS_WITH_AS(
       NameDevices(*cluster, {0, 1}, kTorch, {}),
-      "device \"tpu\" of cluster \"box\" has no name in PyTorch (only cpu:N and gpu:N have); tell "
-      "it with --device-map tpu=NAME, NAME a GPU's number, or a device such as cpu or cuda:1",
+      "device \"tpu\" of cluster \"box\" has no name in PyTorch (only cpu:N and gpu:N have); give "
+      "one with --device-map tpu=NAME, NAME a GPU's number, or a device such as cpu or cuda:1",
       InputError);
 }
 
@@ -67,16 +67,14 @@ TEST_CASE("names that are no names") {
   refused({"gpu:7=1"},
           kTorch,
           "--device-map: unknown device \"gpu:7\"; did you mean \"gpu:0\"? choices: gpu:0, gpu:1");
-  refused(
-      {"gpu:0=GPU:1"},
-      kTensorFlow,
-      "--device-map: gpu:0: \"GPU:1\" is no device of TensorFlow; expected a device string such "
-      "as /device:GPU:2");
-  refused(
-      {"gpu:0=/device:GPU:1"},
-      kTorch,
-      "--device-map: gpu:0: \"/device:GPU:1\" is no device of PyTorch; expected a GPU's number, "
-      "or a device such as cpu or cuda:1");
+  refused({"gpu:0=GPU:1"},
+          kTensorFlow,
+          "--device-map: gpu:0: \"GPU:1\" is not a device of TensorFlow; expected a device string "
+          "such as /device:GPU:2");
+  refused({"gpu:0=/device:GPU:1"},
+          kTorch,
+          "--device-map: gpu:0: \"/device:GPU:1\" is not a device of PyTorch; expected a GPU's "
+          "number, or a device such as cpu or cuda:1");
   refused({"gpu:0=1", "gpu:0=2"}, kTorch, "--device-map: device \"gpu:0\" is named twice");
 }
 

@@ -95,9 +95,8 @@ TEST_CASE("the modules of the committed GPT-2, whose head is tied to its embeddi
 TEST_CASE("a graph without module paths is refused") {
   const auto graph = ModuleGraph({{"a", "", {}, 1}});
   CHECK_THROWS_WITH_AS(FindModuleUnits(*graph),
-                       "graph \"net\": no op tells its module (attributes.module), so there are no "
-                       "modules to give devices to; expected a graph of `emplace import "
-                       "--from torch`",
+                       "graph \"net\": no op names its module (attributes.module), so a device_map "
+                       "has no modules; expected a graph of `emplace import --from torch`",
                        InputError);
 }
 

@@ -169,8 +169,8 @@ void CheckResumes(const std::string& moment, const std::string& setting, const s
   }
   CAPTURE(stopped.err);
   REQUIRE(stopped.exit_code == 1);
-  CHECK(
-      Holds(stopped.err, "emplace: stopped: what was done is in cut.h5, --resume continues from"));
+  CHECK(Holds(stopped.err,
+              "emplace: stopped: the finished part is in cut.h5; --resume continues from"));
   CHECK(part.size() > 10);
   // A test that the stop kept from its begin has not failed.
   CHECK(std::ranges::none_of(part, [](const std::string& line) {
@@ -210,7 +210,7 @@ TEST_CASE("without a results file an experiment begins") {
   const Files files;
   const ProcessResult result = files.Run({"-o", "new.h5", "--resume", "--set", "seeds=0:1"});
   CHECK(result.exit_code == 0);
-  CHECK(Holds(result.err, "new.h5: is not there yet; a new experiment begins"));
+  CHECK(Holds(result.err, "new.h5: does not exist yet; a new experiment starts"));
 }
 
 TEST_CASE("another experiment than that of the file is refused, and the file stays") {

@@ -158,7 +158,7 @@ TEST_CASE("mistakes in a config are named with their place") {
   SUBCASE("the family's own file") {
     WriteText(files.folder / "a.yaml",
               "name: a\ncluster: c.yaml\ntrain: [a0.json, a1.json]\ntest: [./a1.json]\n");
-    refused(families + test, {"a.yaml:4:7: test: ", "a1.json is among the training graphs, too"});
+    refused(families + test, {"a.yaml:4:7: test: ", "a1.json is also a training graph"});
     WriteText(files.folder / "a.yaml", "name: a\ncluster: c.yaml\ntrain: [a0.json]\ntest: []\n");
     refused(families + test, {"a.yaml:4:7: test: expected at least one graph"});
     WriteText(files.folder / "a.yaml", "name: a/b\ncluster: c.yaml\ntrain: [a0.json]\n");
@@ -170,7 +170,7 @@ TEST_CASE("mistakes in a config are named with their place") {
     files.WriteFamily("a", "priority: upward_rank\n");
     refused(families + test, {"a.yaml:5:11: ", "queue semantics has no issue order"});
     files.WriteFamily("a", "semantics: stream\npriority: given\n");
-    refused(families + test, {"a.yaml:6:11: priority: a family has many graphs"});
+    refused(families + test, {"a.yaml:6:11: priority: one issue order does not fit"});
     files.WriteFamily("a", "semantics: stream\npriority: upward_rank\n");
     CHECK(files.Read(families + test).families[0].priority == Priority::kUpwardRank);
     WriteText(files.folder / "a.yaml",
@@ -191,8 +191,9 @@ TEST_CASE("mistakes in a config are named with their place") {
     const auto with = [&](const std::string& entry) {
       return families + "train: [" + entry + "]\n" + test;
     };
-    refused(with("{name: hill_climb, training_updates: 3}"),
-            {"gen.yaml:2:9: train.0: agent \"hill_climb\" has no policy that fits other graphs"});
+    refused(
+        with("{name: hill_climb, training_updates: 3}"),
+        {"gen.yaml:2:9: train.0: the policy of agent \"hill_climb\" does not fit other graphs"});
     refused(with("{name: placeto}"), {"gen.yaml:2:9: train.0: ", "\"training_updates\""});
     refused(with("placeto"), {"gen.yaml:2:9: train.0: "});
     refused(with("{name: placeto, training_updates: 0}"),

@@ -125,8 +125,8 @@ TEST_CASE("likely mistakes are warnings, and refused with --strict") {
                 "gradients/layer/matmul": "gpu:0", "update": "gpu:0", "filter": "gpu:0",
                 "conv": "cpu:0"}})");
   const std::string no_flops =
-      "emplace: warning: bad.json: ops[1] \"layer/matmul\": flops: got 0, so that this MatMul "
-      "costs its bytes alone; expected about 40960 for [32, 64] x [64, 10] (and 1 more)\n";
+      "emplace: warning: bad.json: ops[1] \"layer/matmul\": flops: got 0, so only the bytes of "
+      "this MatMul have a cost; expected about 40960 for [32, 64] x [64, 10] (and 1 more)\n";
   const std::string no_kind =
       "bad.json: ops[5] \"conv\": device_kinds: no device is of the class or kind \"GPU\"; did you "
       "mean \"gpu\"?\n";
@@ -212,7 +212,7 @@ TEST_CASE("a max-load instance is converted to a problem of the period") {
   const ProcessResult refused = RunEmplace(
       {"graph", "convert", "load.json", "h.json", "--from", "max_load", "--devices", "2"}, here);
   CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("--devices: load.json says how many devices there are") !=
+  CHECK(refused.err.find("--devices: load.json already gives the number of devices") !=
         std::string::npos);
 }
 
@@ -227,7 +227,8 @@ TEST_CASE("instances that cannot be converted are refused") {
     arguments.insert(arguments.begin(), {"graph", "convert"});
     CheckRefused(RunEmplace(arguments, here), 2, fragments);
   };
-  refusal({"g.stg", "h.json"}, {"g.stg: names no number of processors; give it with --devices"});
+  refusal({"g.stg", "h.json"},
+          {"g.stg: the number of processors is missing; give it with --devices"});
   refusal({"g.stg", "h.json", "--devices", "65"}, {"g.stg", "expected 1 to 64, got 65"});
   refusal({"g.stg", "h.dot", "--devices", "2"}, {"h.dot", "choices: .json, .json.gz"});
   refusal({"cut.stg", "h.json", "--devices", "2"}, {"cut.stg:2: expected task 1 of 2"});

@@ -91,7 +91,7 @@ TEST_CASE("an interrupted profile can be gone on with, and only on purpose") {
 
   CheckRefused(machine.Profile({"--quiet"}),
                2,
-               {"costs.json: holds a profile that was cut off of ", "--force", "--resume", "-o"});
+               {"costs.json: holds a stopped profile of ", "--force", "--resume", "-o"});
   CHECK(!ReadCostTable(machine.folder / "costs.json").complete);
 
   const ProcessResult resumed = machine.Profile({"--quiet", "--resume"});
@@ -134,7 +134,7 @@ TEST_CASE("ctrl-C keeps what was measured") {
                  {.folder = folder.path(), .interrupt_when = "profiling"});
   CHECK(result.exit_code == 1);
   CHECK(result.out == "");
-  CHECK(Contains(result.err, "emplace: stopped: costs.json holds what was measured"));
+  CHECK(Contains(result.err, "emplace: stopped: costs.json holds the measurements so far"));
   CHECK(Contains(result.err, "--resume"));
   CHECK(!ReadCostTable(folder / "costs.json").complete);
   CHECK(!std::filesystem::exists(folder / "costs.cluster.yaml"));

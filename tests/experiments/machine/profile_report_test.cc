@@ -77,8 +77,8 @@ TEST_CASE("a report adds up what the ops of a graph take") {
                            "perceptron on core: 2.100 us of ops in a step",
                            "real kernels 85.7 %, stand-ins 14.3 % (aten.relu 14.3 %)",
                            "8.2 %",
-                           "if they were not measured: an error of at most 8.2 % for half of the "
-                           "time, at most 15 % for 85.7 %\n",
+                           "estimated from the other measurements instead: an error of at most 8.2 "
+                           "% for half of the time, at most 15 % for 85.7 %\n",
                            "a->b",
                            "1.75 .. 2.00",
                            "core:0 matmul",
@@ -86,7 +86,7 @@ TEST_CASE("a report adds up what the ops of a graph take") {
                            "1.500 us",
                            "2.00 GB/s",
                            "12.5 %",
-                           "a->b takes 1.50 times as long beside b->a",
+                           "a->b takes 1.50 times as long while b->a runs",
                            "525.0 ns",
                            "warning  clocks moved"}) {
     CAPTURE(part);
@@ -107,7 +107,7 @@ TEST_CASE("nothing is faster beside others: that is noise, and not told as a fac
   CHECK(!Contains(text, "0.60"));
   CHECK(!Contains(text, "0.55"));
   CHECK(Contains(text, "1.00 (noise)"));
-  CHECK(Contains(text, "noise: measured as faster than alone, by up to 40 %"));
+  CHECK(Contains(text, "noise: measured up to 40 % faster than alone"));
   const auto json = ProfileReportJson(table, {}, 1);
   CHECK(json["interference"][0]["factor"] == 0.60);  // as in the cost file
   CHECK(json["interference"][0]["noise"] == true);
@@ -124,23 +124,24 @@ TEST_CASE("the verdict of a profile") {
     return found;
   };
   CHECK(verdict() ==
-        "not judged: no whole steps were executed on placements that the costs have not seen; "
-        "`emplace validate` does that");
+        "not judged: no placements were held out of the calibration; `emplace validate` executes "
+        "some");
   // 100, 110 ... 150 simulated, all measured 2 % longer: every pair is in order.
   for (int i = 0; i < 6; ++i) {
     table.held_out.push_back({"g", std::to_string(i), 100. + 10 * i, 102. + 10.2 * i, 3});
   }
   CHECK(verdict() ==
-        "errors 2.0 %, 100 % of clear pairs in order: trust it for differences above 1 %");
+        "errors 2.0 %, 100 % of clear pairs in order: reliable for differences above 1 %");
   // Of h one of six takes half as long again: log ratios 0 and ln 1.5, 5 of 15 pairs. 16 * 0.9 is
   // rank 14.4.
   for (int i = 0; i < 6; ++i) {
     table.held_out.push_back(
         {"h", std::to_string(i), 100. + 10 * i, (i == 0 ? 150. : 100. + 10 * i), 3});
   }
-  CHECK(verdict().starts_with("do not trust it: errors 5.6 %"));
-  CHECK(
-      Contains(verdict(), "up to 50 % apart may be in the wrong order (of 2 graphs the worst, h)"));
+  CHECK(verdict().starts_with("not reliable: errors 5.6 %"));
+  CHECK(Contains(verdict(),
+                 "placements whose simulated times differ by up to 50 % may be in the wrong order "
+                 "(the worst of 2 graphs, h)"));
   // Timings of one op between 60 and 140: half of the interval is 40 % of the median.
   table.kinds.emplace_back();
   table.kinds[0].ops.push_back({.signature = "op", .isolated = Timing{100, 60, 140, 3}});
@@ -163,7 +164,8 @@ TEST_CASE("a report tells what fits are worth for the time of a graph") {
   table.kinds[0].by_op.clear();
   table.kinds[0].by_class.clear();
   CHECK(Contains(FormatProfileReport(table, graphs, 1),
-                 "if they were not measured: no fit for half of the time, at most 15 % for 0.0 %"));
+                 "estimated from the other measurements instead: no fit for half of the time, at "
+                 "most 15 % for 0.0 %"));
   CHECK(ProfileReportJson(table, graphs, 1)["graphs"][0]["fit_error"].dump() == "null");
 }
 

@@ -101,8 +101,8 @@ TEST_CASE("a validation with a profile's costs") {
                            "calibrated before",
                            "held-out placements of these rounds",
                            "coverage         ",
-                           "2 rounds are too few to tell placements apart",
-                           "errors of 24 placements, 2 graphs, go with",
+                           "2 rounds are too few to distinguish placements",
+                           "correlation of the errors of 24 placements of 2 graphs with",
                            "crossing bytes",
                            "ystematic"}) {
     CAPTURE(part);

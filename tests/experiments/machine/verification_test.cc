@@ -162,8 +162,8 @@ TEST_CASE("intervals: in the table, in the figures, and why there are none") {
   const std::string summary = FormatSummary(s, v);
   CHECK(Contains(
       summary,
-      "interval         90 % of measured times are -11.1 % .. +12.5 % from simulated ones, "
-      "by 9 held-out placements of these rounds (of which it covers 75.0 %)"));
+      "interval         90 % of measured times differ from simulated ones by -11.1 % .. +12.5 %, "
+      "according to 9 held-out placements of these rounds (of which it covers 75.0 %)"));
   CHECK(Contains(summary, "coverage         1 of 2 placements (50.0 %); 50.0 % of their single"));
   CHECK(!Contains(summary + table, "equal"));  // overlapping intervals say nothing of that
 
@@ -207,7 +207,7 @@ TEST_CASE("paired steps decide which placements differ") {
   const std::string summary = FormatSummary(s, v);
   CHECK(Contains(summary,
                  "fastest          \"one\"; not distinguishable from it in 10 rounds: none"));
-  CHECK(Contains(summary, "pairs            1 of 1 differ: the 95 % interval"));
+  CHECK(Contains(summary, "pairs            1 of 1 differ (the 95 % interval"));
   CHECK(Contains(FormatVerification(v, s), "+62.6 % [+62.5 .. +62.6 %]"));
   CHECK(ToJson(v, s)["pairs"]["differing"] == 1);
   CHECK(ToJson(v, s)["placements"][1]["to_fastest"]["differs"] == true);
@@ -225,7 +225,7 @@ TEST_CASE("paired steps decide which placements differ") {
   // Three rounds are too few.
   const Verification few = MakeVerification();
   CHECK(Contains(FormatSummary(Summarize(few), few),
-                 "3 rounds are too few to tell placements apart, expected at least 6"));
+                 "3 rounds are too few to distinguish placements; expected at least 6"));
 }
 
 TEST_CASE("the verdict: a sentence, before all figures") {
@@ -259,8 +259,7 @@ TEST_CASE("the verdict: a sentence, before all figures") {
   // Two placements, +5 and -20 % off, the same order as measured.
   CHECK(verdict(v) ==
         "errors 12.5 % (simulated times are 7.5 % too short), 100 % of clear pairs in order: 2 "
-        "placements are too few to say which "
-        "differences to trust, expected at least 5");
+        "placements are too few to know which differences are reliable; expected at least 5");
   // Eight: simulated are 210 and 260, measured 200 and 250: 5 and 4 % too long. Log ratios differ
   // by ln(1.05 / 1.04) = 0.0096 in most pairs, so 1 % and more is resolved.
   v.placements[1] = Verified(v.problem, "two", {0, 0, 1}, 250, {175, 0});
@@ -270,26 +269,29 @@ TEST_CASE("the verdict: a sentence, before all figures") {
     placement.measured.busy = {200, 0};
   }
   CHECK(verdict(v) ==
-        "errors 4.5 %, 100 % of clear pairs in order: trust it for differences above 1 %");
+        "errors 4.5 %, 100 % of clear pairs in order: reliable for differences above 1 %");
   // Half of the second kind now take 350: the same simulated time for 250 and 350.
   for (const int i : {1, 3}) {
     v.placements[i].measured.step.median = 350;
     v.placements[i].measured.step_times.assign(10, 350);
   }
-  CHECK(verdict(v).starts_with("do not trust it: errors 9.9 %"));
-  CHECK(Contains(verdict(v), "placements simulated up to 42 % apart may be in the wrong order"));
+  CHECK(verdict(v).starts_with("not reliable: errors 9.9 %"));
+  CHECK(
+      Contains(verdict(v),
+               "placements whose simulated times differ by up to 42 % may be in the wrong order"));
   // Ops take twice their costs.
   for (VerifiedPlacement& placement : v.placements) placement.measured.busy = {400, 0};
-  CHECK(verdict(v).starts_with("not the machine of its costs: ops took 2.00 times their costs"));
+  CHECK(
+      verdict(v).starts_with("the costs do not fit this machine: ops took 2.00 times their costs"));
   v.calibration.emplace_back();  // the costs are of these rounds: it is the model that is wrong
-  CHECK(verdict(v).starts_with("do not trust it: errors 9.9 %"));
+  CHECK(verdict(v).starts_with("not reliable: errors 9.9 %"));
   // One round says nothing of noise; one placement nothing of the order.
   Verification once = MakeVerification();
   for (VerifiedPlacement& placement : once.placements) placement.measured.step_times.resize(1);
   CHECK(verdict(once).starts_with("too few rounds to judge: "));
   once.placements.pop_back();
   once.placements[0].measured.busy = {200, 0};
-  CHECK(verdict(once) == "error 5.0 %: one placement says nothing about the order of several");
+  CHECK(verdict(once) == "error 5.0 %: one placement does not show whether several are in order");
 }
 
 TEST_CASE("warnings of the caller are warnings of the figures") {
@@ -332,7 +334,7 @@ TEST_CASE("residuals: with the traits of the simulated placements, graphs pooled
     CHECK(pooled->traits[t].pearson == doctest::Approx(s.residuals->traits[t].pearson));
   }
   const std::string text = FormatFidelityMarkdown(two);
-  CHECK(Contains(text, "errors of 6 placements, 2 graphs, go with"));
+  CHECK(Contains(text, "correlation of the errors of 6 placements of 2 graphs with"));
   CHECK(Contains(text, "us per MB"));
 }
 
@@ -345,8 +347,9 @@ TEST_CASE("residuals: the verdict names what is systematic") {
   report.traits[0] = {StepTrait::kCrossingBytes, 0.6, 0.5, 0.999, 0.95, 0.13};
   report.traits[2] = {StepTrait::kOverlap, std::nan(""), std::nan(""), std::nan(""), 0.96, 5e5};
   const std::string text = FormatResidualMarkdown(report);
-  CHECK(Contains(text, "Systematic: errors go with crossing bytes, overlap more than"));
-  CHECK(Contains(text, "above that of 98.1 %"));
+  CHECK(
+      Contains(text, "Systematic: the correlations with crossing bytes, overlap exceed those of"));
+  CHECK(Contains(text, "exceeds that of 98.1 %"));
   CHECK(Contains(text, "+0.600"));
   CHECK(Contains(text, "+130.0 us per MB"));
   CHECK(Contains(text, "+0.50 ms from none to all"));

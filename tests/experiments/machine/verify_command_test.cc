@@ -202,8 +202,8 @@ TEST_CASE("what a verification refuses") {
     CHECK(!ResultsReader(machine.folder / "r.h5").Has("/verification"));
   };
   refused({"none.h5"}, {"none.h5"});
-  refused({"text.h5"}, {"text.h5", "no results file of emplace"});
-  refused({"costs.json"}, {"costs.json", "no results file of emplace"});
+  refused({"text.h5"}, {"text.h5", "not a results file of emplace"});
+  refused({"costs.json"}, {"costs.json", "not a results file of emplace"});
   refused({"r.h5", "--devices", "gpu:77"}, {"--devices", "\"gpu:77\"", "this machine has"});
   refused({"r.h5", "--eager"}, {"dispatch mode eager", "CPU devices", "expected mode graph"});
   refused({"r.h5", "--top", "0"}, {"--top", "0"});
@@ -221,11 +221,11 @@ TEST_CASE("what a verification refuses") {
   WriteText(machine.folder / "g.json", changed);
   refused({"r.h5"}, {"r.h5", "another version", "\"fc1/mm\"", "\"fc1/MM\"", "--graph"});
   std::filesystem::remove(machine.folder / "g.json");
-  refused({"r.h5"}, {"r.h5", "graph", "g.json", "is not there any more", "--graph"});
+  refused({"r.h5"}, {"r.h5", "graph", "g.json", "does not exist any more", "--graph"});
   WriteText(machine.folder / "moved.json", Perceptron().Json());
   std::filesystem::remove(machine.folder / "costs.json");
   refused({"r.h5", "--graph", "moved.json"},
-          {"r.h5", "costs.json", "is not there any more", "--costs"});
+          {"r.h5", "costs.json", "does not exist any more", "--costs"});
 }
 
 TEST_CASE("a cluster that is not this machine") {

@@ -157,7 +157,7 @@ TEST_CASE("a table of another machine is refused, one that was cut off warned of
   table.complete = false;
   const ProcessResult result = LoadFiles(table).Simulate("bare.json", "table.json");
   CHECK(result.exit_code == 0);
-  CHECK(result.err.find("warning: table.json: the profile was cut off") != std::string::npos);
+  CHECK(result.err.find("warning: table.json: the profile was interrupted") != std::string::npos);
   for (KindCosts& kind : table.kinds) kind.kind.name += "2";
   const LoadFiles files(table);
   for (const ProcessResult& refused :

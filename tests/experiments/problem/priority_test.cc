@@ -24,7 +24,7 @@ TEST_CASE("a priority has a name, and another than id asks for an issue order") 
     return MessageOf<InputError>([&] { ParsePriority(text, "r.yaml:3:11", semantics); });
   };
   CHECK(error_of("upward_rank", Semantics::kQueue) ==
-        "r.yaml:3:11: queue semantics has no issue order, expected priority id, got upward_rank");
+        "r.yaml:3:11: queue semantics has no issue order; expected priority id, got upward_rank");
   CHECK(error_of("given", Semantics::kQueue).find("got given") != std::string::npos);
   CHECK(error_of("rank", Semantics::kStream) ==
         "r.yaml:3:11: unknown priority \"rank\"; choices: id, upward_rank, given, searched");

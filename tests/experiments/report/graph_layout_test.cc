@@ -33,11 +33,11 @@ TEST_CASE("text that dot would not write") {
   const auto message = [](const std::string& text) {
     return MessageOf<RunError>([&] { ParsePlainLayout(text, 1, {}); });
   };
-  CHECK(message("graph 1 x 3\n") == "dot: wrote a line that is not understood: graph 1 x 3");
+  CHECK(message("graph 1 x 3\n") == "dot: wrote a line of unknown form: graph 1 x 3");
   CHECK(message("graph 1 1 1\nnode n7 1 1 1 1\n") ==
-        "dot: wrote a line that is not understood: node n7 1 1 1 1");
+        "dot: wrote a line of unknown form: node n7 1 1 1 1");
   CHECK(message("graph 1 1 1\nnode n0 1 1 1 1\nedge n0 n1 4 1 1\n") ==
-        "dot: wrote a line that is not understood: edge n0 n1 4 1 1");
+        "dot: wrote a line of unknown form: edge n0 n1 4 1 1");
   CHECK(message("graph 1 1 1\n") == "dot: placed 0 of 1 nodes and 0 of 0 edges");
 }
 

@@ -319,7 +319,7 @@ TEST_CASE("what of a sweep cannot be stressed") {
     const StressedSweep sweep;
     for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{
              {"--top", "3"}, {"--format", "json"}, {"--graph", "g.json"}}) {
-      CheckRefused(sweep.Stress(option), 2, {"out: --graph", "--top", "not for a sweep"});
+      CheckRefused(sweep.Stress(option), 2, {"out: --graph", "--top", "not to a sweep"});
     }
   }
   SUBCASE("a run for each of two budgets") {
@@ -330,7 +330,7 @@ TEST_CASE("what of a sweep cannot be stressed") {
   SUBCASE("nothing is done") {
     const StressedSweep sweep;
     for (const fs::path& file : sweep.RunFiles()) fs::remove(file);
-    CheckRefused(sweep.Stress(), 2, {"out: no run is done that found a placement that fits"});
+    CheckRefused(sweep.Stress(), 2, {"out: no finished run found a placement that fits"});
   }
   SUBCASE("no sweep") {
     const StressedSweep sweep;

@@ -69,7 +69,7 @@ TEST_CASE("mistakes are named with their place") {
   CHECK(SpecRefusal("[haft]").find("f.yaml:1:10: agents.0: unknown agent \"haft\"; did you mean "
                                    "\"heft\"?") == 0);
   CHECK(SpecRefusal("[heft, heft]") ==
-        "f.yaml:1:16: agents.1: agent \"heft\" is listed twice; give each a label of its own, as "
+        "f.yaml:1:16: agents.1: agent \"heft\" is listed twice; give each entry its own label, as "
         "in {name: heft, label: ...}");
   for (const char* label : {"a/b", "../x", "/etc/x", ".", "..", R"("")", R"("con\0")"}) {
     CAPTURE(label);

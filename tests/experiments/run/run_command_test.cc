@@ -193,12 +193,12 @@ TEST_CASE("a budget that leaves a learner no time to learn warns") {
     CHECK(result.exit_code == 0);
     CHECK(result.err.find("emplace: warning: " + agent +
                           ": the budget (evaluations: 2) ended before the second update in 2 of 2 "
-                          "searches, so that next to nothing was learned there\n") !=
+                          "searches, which therefore learned almost nothing\n") !=
           std::string::npos);
     CHECK(result.err.find("random: the budget") == std::string::npos);
   }
   const ProcessResult longer = run("[random, post]", "budget={steps: 30, seconds: none}");
-  CHECK(longer.err.find("nothing was") == std::string::npos);
+  CHECK(longer.err.find("almost nothing") == std::string::npos);
   CHECK(longer.out.find("\nlearners post had ") != std::string::npos);
   CHECK(run("[random]", "budget={steps: 30, seconds: none}").out.find("learners") ==
         std::string::npos);
@@ -261,8 +261,8 @@ TEST_CASE("what an order is searched for: ops simulated one by one; else no orde
       {"--set", "semantics=stream", "--set", "priority=searched", "--set", "simulate_groups=true"});
   CHECK(grouped.exit_code == 2);
   CHECK(
-      grouped.err.find("priority searched does not apply to simulate_groups: true, which searches "
-                       "a graph with other ops; choices: id, upward_rank") != std::string::npos);
+      grouped.err.find("priority searched does not apply to simulate_groups: true, which replaces "
+                       "the ops of the graph; choices: id, upward_rank") != std::string::npos);
   REQUIRE(files.Run({"--set", "agents=[order_search]", "--set", "semantics=stream", "-o", "id.h5"})
               .exit_code == 0);
   const ResultsReader reader(files.folder / "id.h5");
@@ -306,10 +306,10 @@ TEST_CASE("people's table") {
                            "measured 100.0 %",
                            "on hardware",
                            "\nrandom ",
-                           "medians of 2 seeds; agents without chance run once\n",
+                           "medians of 2 seeds; agents that do not use the seed run once\n",
                            // 300 placements of random and of hill_climb with each seed.
                            "total    1203 evaluations, ",
-                           "on hardware, 11 steps each: ",
+                           "on hardware, with 11 steps each: ",
                            "results/small.h5"}) {
     CAPTURE(part);
     CHECK(result.out.find(part) != std::string::npos);
@@ -502,7 +502,7 @@ TEST_CASE(
       files.Run({"--set", "simulate_groups=true", "--set", "coarsen=[single_consumer]"});
   CHECK(result.exit_code == 0);
   CHECK(result.out.find("groups contracted (an approximation)") != std::string::npos);
-  CHECK(result.out.find("simulated op by op: ") != std::string::npos);
+  CHECK(result.out.find("for the same placement, simulated op by op") != std::string::npos);
 }
 
 TEST_CASE("stream semantics and the period") {
@@ -533,7 +533,7 @@ TEST_CASE("ctrl-C ends the search, keeps what was found and fails the run") {
                                           .interrupt_delay_ms = 300,  // the other has begun
                                           .timeout_seconds = 60});
   CHECK(result.exit_code == 1);
-  CHECK(result.err.find("emplace: stopped: 1 of 2 searches were cut short") != std::string::npos);
+  CHECK(result.err.find("emplace: stopped: 1 of 2 searches were interrupted") != std::string::npos);
   CHECK(result.out.find("heft") != std::string::npos);
   bool found = false;
   for (const std::string& line : Hdf5Text(files.folder / "cut.h5", "/agents")) {
@@ -559,8 +559,8 @@ TEST_CASE("a search that ctrl-C came before is neither done nor one that does no
   CAPTURE(result.err);
   CHECK(result.err.find("searching: 0/2 (0 %)") != std::string::npos);
   CHECK(result.err.find("/2 (100 %)") == std::string::npos);
-  CHECK(result.err.find("stopped: 1 of 2 searches were cut short, 1 never began; what they found "
-                        "is in cut.h5") != std::string::npos);
+  CHECK(result.err.find("stopped: 1 of 2 searches were interrupted, 1 did not start; their results "
+                        "are in cut.h5") != std::string::npos);
   const Json row = Json::parse(result.out)["agents"][0];
   CHECK(row["runs"] == 1);
   CHECK(row["fitting"] == 1);
@@ -623,7 +623,7 @@ TEST_CASE("ctrl-C ends the one step of a construction on a large graph" *
          agent + ".h5"},
         {.interrupt_when = "best single device", .interrupt_delay_ms = 50});  // --json: on stderr
     CHECK(result.exit_code == 1);
-    CHECK(result.err.find("emplace: stopped: 1 of 2 searches were cut short, 1 never began") !=
+    CHECK(result.err.find("emplace: stopped: 1 of 2 searches were interrupted, 1 did not start") !=
           std::string::npos);
     CHECK(result.seconds_interrupted > 0);
     CHECK(result.seconds_interrupted < 2);
@@ -669,10 +669,11 @@ TEST_CASE("what leaves nothing to choose, or fits nowhere, ends and says so") {
     const ProcessResult result = files.Run({});
     CHECK(result.exit_code == 0);
     CHECK(result.out.find("best     OOM (missing ") != std::string::npos);
-    CHECK(result.out.find("single   no single device holds the model\n") != std::string::npos);
+    CHECK(result.out.find("single   the model does not fit on a single device\n") !=
+          std::string::npos);
     CHECK_FALSE(ResultsReader(files.folder / "results/small.h5")
                     .HasAttribute("/problem", "best_single_device"));
-    CHECK(result.out.find("on hardware, 11 steps each: 0.0 s") != std::string::npos);
+    CHECK(result.out.find("on hardware, with 11 steps each: 0.0 s") != std::string::npos);
     const Json table = Json::parse(files.Run({"--json", "--force"}).out);
     CHECK(table["best_single_device"].is_null());
     REQUIRE(table["agents"].size() == 6);

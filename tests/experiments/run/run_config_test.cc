@@ -41,7 +41,7 @@ TEST_CASE("bad seeds") {
       ": got 3; expected [3] for seed 3, or 0:N for the seeds 0 to N - 1"));
   CHECK(SeedsError("[]").find("at least one seed") != std::string::npos);
   CHECK(SeedsError("[1, 1]").find("seed 1 is listed twice") != std::string::npos);
-  CHECK(SeedsError("3:3").find("holds no seed") != std::string::npos);
+  CHECK(SeedsError("3:3").find("contains no seed") != std::string::npos);
   CHECK(SeedsError("0:99999999").find("more than 100000 seeds") != std::string::npos);
   CHECK(SeedsError("[x]").find("expected a seed >= 0 or a range such as 0:5, got \"x\"") !=
         std::string::npos);
@@ -108,12 +108,12 @@ TEST_CASE("a GPU simulates stream semantics and step times alone") {
   CHECK(plan("semantics: stream\ngpu: 1\n").config.gpu == 1);
   CHECK_FALSE(plan("gpu: none\n").config.gpu);
   CHECK(refusal("gpu: 0\n") == path.string() +
-                                   ":4:6: gpu: a GPU simulates stream semantics, not queue; leave "
-                                   "out gpu or set it to none");
-  CHECK(
-      refusal("semantics: stream\nobjective: period\ngpu: 0\n") ==
-      path.string() +
-          ":6:6: gpu: a GPU simulates step times, not the period; leave out gpu or set it to none");
+                                   ":4:6: gpu: a GPU simulates stream semantics and not queue; "
+                                   "leave out gpu or set it to none");
+  CHECK(refusal("semantics: stream\nobjective: period\ngpu: 0\n") ==
+        path.string() +
+            ":6:6: gpu: a GPU simulates step times and not the period; leave out gpu or set it to "
+            "none");
 }
 
 TEST_CASE("a preset's settings hold where the entry does not say otherwise") {
@@ -214,7 +214,7 @@ TEST_CASE("a priority belongs to stream semantics; an issue order is a placement
     CHECK(error_of(more).find(part) != std::string::npos);
   };
   names("priority: upward_rank\n",
-        "run.yaml:4:11: priority: queue semantics has no issue order, expected priority id");
+        "run.yaml:4:11: priority: queue semantics has no issue order; expected priority id");
   names("semantics: stream\npriority: rank\n",
         "run.yaml:5:11: priority: unknown priority \"rank\"");
   names(given, "priority: priority given needs issue_order: FILE");
@@ -223,7 +223,7 @@ TEST_CASE("a priority belongs to stream semantics; an issue order is a placement
         "does not apply to simulate_groups: true");
   names(given + "issue_order: none.json\n", "none.json: cannot be read");
   names(given + "issue_order: bare.json\n",
-        "bare.json: has no issue_order, which priority given asks for");
+        "bare.json: issue_order is missing, which priority given needs");
 }
 
 }  // namespace

@@ -142,7 +142,8 @@ TEST_CASE("ctrl-C in the middle, then --resume: the same file as without") {
   // Resumed once more there is nothing left to do.
   const ProcessResult again = files.Run({"-o", "cut.h5", "--resume"});
   CHECK(again.exit_code == 0);
-  CHECK(again.out.find("resumed  0 searches go on, 9 are complete, 0 begin") != std::string::npos);
+  CHECK(again.out.find("resumed  0 searches continue, 9 are complete, 0 start") !=
+        std::string::npos);
   CHECK(Hdf5Text(files.folder / "cut.h5", "/agents") == whole);
 }
 
@@ -150,7 +151,7 @@ TEST_CASE("without a results file a run begins") {
   const ResumeFiles files(50);
   const ProcessResult result = files.Run({"-o", "new.h5", "--resume"});
   CHECK(result.exit_code == 0);
-  CHECK(result.err.find("new.h5: is not there yet; a new run begins") != std::string::npos);
+  CHECK(result.err.find("new.h5: does not exist yet; a new run starts") != std::string::npos);
 }
 
 TEST_CASE("what failed, was cut or is missing begins anew") {
@@ -166,7 +167,8 @@ TEST_CASE("what failed, was cut or is missing begins anew") {
   }
   const ProcessResult result = files.Run({"-o", "part.h5", "--resume"});
   CHECK(result.exit_code == 0);
-  CHECK(result.out.find("resumed  0 searches go on, 6 are complete, 3 begin") != std::string::npos);
+  CHECK(result.out.find("resumed  0 searches continue, 6 are complete, 3 start") !=
+        std::string::npos);
   CHECK(Hdf5Text(files.folder / "part.h5", "/agents") ==
         Hdf5Text(files.folder / "whole.h5", "/agents"));
 }

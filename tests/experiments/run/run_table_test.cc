@@ -105,11 +105,11 @@ TEST_CASE("the table for people") {
   CHECK(FormatTable(rows, scale, *cluster) ==
         "agent   step time      range over seeds  speed-up     gap  peak GiB on gpu:0 / gpu:1  "
         "evaluations  seconds  on hardware\n"
-        "climb    50.00 ms  40.00 ms .. 50.00 ms     1.60x  56.2 %                0.50 / 2.00  "
-        "         10      0.5        5.0 s\n"
-        "single        OOM                     -         -       -                0.50 / 3.20  "
-        "         10      0.5        0.0 s\n"
-        "medians of 3 seeds; agents without chance run once\n"
+        "climb    50.00 ms  40.00 ms .. 50.00 ms     1.60x  56.2 %                0.50 / 2.00      "
+        "     10      0.5        5.0 s\n"
+        "single        OOM                     -         -       -                0.50 / 3.20      "
+        "     10      0.5        0.0 s\n"
+        "medians of 3 seeds; agents that do not use the seed run once\n"
         "single: OOM (missing 1.20 GiB on gpu:1)\n");
   // 119 columns in all, 92 without peaks, 79 without hardware, 57 without the range.
   CHECK(FormatTable(rows, scale, *cluster, {.columns = 119}) == FormatTable(rows, scale, *cluster));
@@ -117,7 +117,7 @@ TEST_CASE("the table for people") {
         "agent   step time      range over seeds  speed-up     gap  evaluations  seconds\n"
         "climb    50.00 ms  40.00 ms .. 50.00 ms     1.60x  56.2 %           10      0.5\n"
         "single        OOM                     -         -       -           10      0.5\n"
-        "medians of 3 seeds; agents without chance run once; --wide adds peak memory,\n"
+        "medians of 3 seeds; agents that do not use the seed run once; --wide adds peak memory,\n"
         "  time on hardware\n"
         "single: OOM (missing 1.20 GiB on gpu:1)\n");
   const std::string narrow = FormatTable(rows, scale, *cluster, {.columns = 60});
@@ -199,7 +199,7 @@ TEST_CASE("the total of all searches") {
   CHECK(rows[0].effort.hardware_seconds == 10 * 11 * 40.0);
   CHECK(rows[1].total.hardware_seconds == 0);  // what does not fit counts nothing
   CHECK(FormatTotals(rows, 11) ==
-        "total    30 evaluations, 1.5 s of search; on hardware, 11 steps each: 2.4 h\n");
+        "total    30 evaluations, 1.5 s of search; on hardware, with 11 steps each: 2.4 h\n");
 }
 
 TEST_CASE("learners are named, unless they had ten minutes") {

@@ -265,14 +265,14 @@ TEST_CASE("the issue order of the placement file, unless --priority says otherwi
   CHECK(Json::parse(queue.out)["step_time_ns"] == 37000);
   CheckRefused(simulate("ordered.json", {"--priority", "given"}),
                2,
-               {"--priority: queue semantics has no issue order, expected priority id, got given"});
+               {"--priority: queue semantics has no issue order; expected priority id, got given"});
   CheckRefused(simulate("bare.json", {"--semantics", "stream", "--priority", "given"}),
                2,
                {"bare.json: has no issue_order, which --priority given asks for"});
   WriteText(folder / "wrong.json", head + R"("issue_order": ["c", "b", "a"], )" + devices);
   CheckRefused(simulate("wrong.json", {"--semantics", "stream"}),
                2,
-               {"wrong.json: issue_order: op \"c\" at position 0 awaits op \"b\""});
+               {"wrong.json: issue_order: op \"c\" at position 0 depends on op \"b\""});
 }
 
 // A run whose placement is simulated again.
@@ -567,9 +567,9 @@ TEST_CASE("costs that the run had and that are not there any more") {
   CheckRefused(run.SimulatePlacement({}, true),
                2,
                {"r.placement.json: was simulated with the costs",
-                "costs.json, which are not there any more; name them with --costs"});
+                "costs.json, whose file does not exist any more; name it with --costs"});
   CheckRefused(
-      run.Simulate({"r.h5"}), 2, {"r.h5: its cost table", "costs.json is not there any more"});
+      run.Simulate({"r.h5"}), 2, {"r.h5: its cost table", "costs.json does not exist any more"});
   for (const bool results : {true, false}) {
     const auto simulate = [&](const std::string& costs) {
       return results ? run.Simulate({"r.h5", "--costs", costs})

@@ -101,7 +101,7 @@ TEST_CASE("a worker refuses another problem, and what is no sweep") {
        "problems.1.id_graph: the sweep was frozen with another version of graph \"small\""});
   CheckRefused(files.Work({"--runs", "99"}), 2, {"--runs: expected numbers from 0 to 9"});
   WriteText(files.folder / "out/sweep.yaml", "a: b\n");
-  CheckRefused(files.Work({}), 2, {"out/sweep.yaml: is no frozen sweep"});
+  CheckRefused(files.Work({}), 2, {"out/sweep.yaml: is not a frozen sweep"});
   CheckRefused(RunEmplace({"sweep-worker", "nowhere"}), 2, {"nowhere/sweep.yaml"});
 }
 

@@ -15,7 +15,7 @@ TEST_CASE("options are split at blanks, but not within quotes") {
   CHECK(SplitOptions("--a --b=c") == Words{"--a", "--b=c"});
   CHECK(SplitOptions(" --comment='of mine' \"x y\"z ''") == Words{"--comment=of mine", "x yz", ""});
   CHECK_THROWS_WITH_AS(
-      SplitOptions("--a 'b"), "launcher: a ' without its end in: --a 'b", InputError);
+      SplitOptions("--a 'b"), "launcher: a ' is not closed in: --a 'b", InputError);
 }
 
 TEST_CASE("bundles hold every run once, in order") {

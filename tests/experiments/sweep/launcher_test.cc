@@ -55,7 +55,7 @@ void CheckLauncher(const Engine& engine, const std::string& description) {
   fs::copy(files.folder / "part", files.folder / "back", fs::copy_options::recursive);
   const ProcessResult rest = engine.Run(files, "-o part --jobs 2 --resume --quiet");
   REQUIRE(rest.exit_code == 0);
-  CHECK(Contains(rest.out, "resumed  0 runs go on, 6 are done, 4 begin\n"));
+  CHECK(Contains(rest.out, "resumed  0 runs continue, 6 are done, 4 start\n"));
   CHECK(RunTexts(files.folder / "part") == whole);
   REQUIRE(engine.Run(files, "-o back --resume --quiet").exit_code == 0);
   fs::remove(files.folder / "back/runs/0002.h5");
@@ -91,7 +91,7 @@ TEST_CASE("four ranks of MPI") {
       {kProgram, "sweep", "s.yaml", "--launcher", "mpi"},
       {.folder = files.folder.path(), .environment = {{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}}});
   CHECK(wrong.exit_code == 2);
-  CHECK(Contains(wrong.err, "PMI_RANK=4 and PMI_SIZE=4 in the environment are no rank"));
+  CHECK(Contains(wrong.err, "PMI_RANK=4 and PMI_SIZE=4 in the environment are not a rank"));
   if (!HasMpi()) {
     MESSAGE("skipped: no mpirun (Debian: openmpi-bin)");
     return;
@@ -177,7 +177,7 @@ TEST_CASE("runs whose workers cannot begin are given up; the others are done") {
   const ProcessResult failed = engine.Run(
       files, "-o out --jobs 1 --quiet --set launcher.bundle=5 --set launcher.program=./worker");
   CHECK(failed.exit_code == 1);
-  CHECK(Contains(failed.out, "3 workers have ended without it; the last: emplace: "));
+  CHECK(Contains(failed.out, "3 workers ended without finishing it; the last: emplace: "));
   CHECK(Contains(failed.out, "h.json"));
   CHECK(Contains(failed.err, "5 of 10 runs failed"));
 }

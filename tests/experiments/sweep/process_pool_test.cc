@@ -48,7 +48,7 @@ TEST_CASE("a worker's end is told, whatever it was; the others go on") {
   CHECK(ends.at(2).error.find("killed by signal 6 (Aborted): ") == 0);
   CAPTURE(ends.at(2).error);
   CHECK(ends.at(2).error.find("as foreseen") != std::string::npos);
-  CHECK(ends.at(3).error == "killed by signal 9 (Killed: by hand or for want of memory)");
+  CHECK(ends.at(3).error == "killed by signal 9 (Killed: by a user or because memory ran out)");
   CHECK(ends.at(4).error == "ended with exit code 7");
   for (const int task : {1, 2, 3, 4}) CHECK_FALSE(ends.at(task).ok);
 }

@@ -50,7 +50,7 @@ TEST_CASE("certify and stress refuse a run that they cannot extend, and the file
   };
   SUBCASE("its graph has moved") {
     fs::rename(run.folder / "g.json", run.folder / "moved.json");
-    fragments = {"its graph", "g.json is not there any more; name it with --graph"};
+    fragments = {"its graph", "g.json does not exist any more; name it with --graph"};
     CHECK(run.Run({"stress", "r.h5", "--draws", "2", "--graph", "moved.json"}).exit_code == 0);
     CHECK(run.Run({"certify", "r.h5", "--seconds", "0", "--graph", "moved.json"}).exit_code == 0);
   }
@@ -152,7 +152,7 @@ TEST_CASE("the runs of a sweep are guarded by the lock of its folder") {
     RunBoard board(folder.board(), SweepFiles::kRuns);
     const auto claim = board.Claim(1);
     REQUIRE(claim);
-    CHECK(Contains(Refusal({first}), "out: workers of a sweep that was killed still write in it"));
+    CHECK(Contains(Refusal({first}), "out: workers of a killed sweep still write to it"));
   }
 }
 

@@ -71,13 +71,13 @@ TEST_CASE("one job, two jobs, a run of its own: the same results") {
 
   const ProcessResult again = files.Run({"-o", "one", "--resume"});
   CHECK(again.exit_code == 0);
-  CHECK(Contains(again.out, "resumed  0 runs go on, 10 are done, 0 begin\n"));
+  CHECK(Contains(again.out, "resumed  0 runs continue, 10 are done, 0 start\n"));
   CHECK(RunTexts(files.folder / "one") == runs);
 
   // Bar and last line count all runs of the sweep.
   std::filesystem::remove(files.folder / "one/runs/0007.h5");
   const ProcessResult last = files.Run({"-o", "one", "--resume"});
-  CHECK(Contains(last.out, "resumed  0 runs go on, 9 are done, 1 begin\n"));
+  CHECK(Contains(last.out, "resumed  0 runs continue, 9 are done, 1 start\n"));
   CHECK(Contains(last.err, "runs: 10/10 (100 %) in "));
   CHECK(Contains(last.out, "runs     10 of 10 done\n"));
 }
@@ -105,7 +105,7 @@ TEST_CASE("a sweep called .. is written where -o says") {
   fs::copy_file(files.folder / "s.yaml", files.folder / "...yaml");
   CheckRefused(RunEmplace({"sweep", "./...yaml"}, {.folder = files.folder.path()}),
                2,
-               {"no folder can be called \"..\"; name one with -o"});
+               {"\"..\" cannot be the name of a folder; name one with -o"});
   CHECK_FALSE(fs::exists(files.folder / "sweep.yaml"));
   CHECK_FALSE(fs::exists(files.folder / "results"));
 }
@@ -124,11 +124,11 @@ TEST_CASE("a failed run is recorded, the others go on, --resume tries it again")
   fs::remove(files.folder / "out/runs/0006.h5");
   const ProcessResult failed = files.Run({"-o", "out", "--resume", "--quiet", "--jobs", "2"});
   CHECK(failed.exit_code == 1);
-  CHECK(Contains(failed.out, "resumed  1 runs go on, 8 are done, 1 begin\n"));
+  CHECK(Contains(failed.out, "resumed  1 runs continue, 8 are done, 1 start\n"));
   CHECK(Contains(failed.out, "failed   #3 graph=g.json cluster=c.yaml agent=seq2seq seed=0: "));
   CHECK(Contains(failed.out, "/agents/seq2seq.seed0/checkpoint: agent state: "));
   CHECK(Contains(failed.out, "runs     9 of 10 done"));
-  CHECK(Contains(failed.err, "1 of 10 runs failed, see above; --resume tries them again"));
+  CHECK(Contains(failed.err, "1 of 10 runs failed; see above; --resume tries them again"));
   CHECK(Contains(ResultsReader(broken).Text("/agents/seq2seq.seed0", "error"), "agent state"));
   fs::remove(broken);
   CHECK(files.Run({"-o", "out", "--resume", "--quiet"}).exit_code == 0);

@@ -112,7 +112,7 @@ TEST_CASE("draws are runs of every combination of the grid, and are labelled by 
 
   const std::string batch = kBase + "draw: {agents.hill_climb.batch: {int: [1, 64]}}\n";
   CHECK(Contains(files.Refusal(batch + "grid: {agents.hill_climb.batch: [2]}\n"),
-                 "is in the grid, too"));
+                 "is also in the grid"));
   CHECK(Contains(files.Refusal(batch + "draws: 50000\n"), "draws: 50000, times agents and seeds"));
   CHECK(Contains(files.Refusal(kBase + "draw: {agents.hil_climb.batch: {int: [1, 2]}}\n"),
                  "did you mean \"hill_climb\""));
@@ -240,12 +240,11 @@ TEST_CASE("too many runs are counted, not expanded") {
   std::string values;
   for (int i = 1; i <= 200; ++i) values += fmt::format("{}{}", i > 1 ? ", " : "", i);
   // 200 x 200 evaluations and steps, 3 agents x 3 seeds: 360,000 runs.
-  CHECK(Contains(
-      files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
-                                        "  budget.steps: [{0}]\n",
-                                        values)),
-      "s.yaml: makes 360000 runs (overrides: 1, budget.evaluations: 200, budget.steps: 200, "
-      "times agents and seeds); at most 100000 are allowed"));
+  CHECK(Contains(files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
+                                                   "  budget.steps: [{0}]\n",
+                                                   values)),
+                 "s.yaml: describes 360000 runs (overrides: 1, budget.evaluations: 200, "
+                 "budget.steps: 200, times agents and seeds); expected at most 100000"));
   // Ten million and far more.
   CHECK(
       Contains(files.Refusal(kBase + fmt::format("grid:\n  budget.evaluations: [{0}]\n"
@@ -253,15 +252,16 @@ TEST_CASE("too many runs are counted, not expanded") {
                                                  "  steps_per_measurement: [{0}]\n"
                                                  "  agents.dice.batch: [{0}]\n",
                                                  values)),
-               "makes more than "));
-  CHECK(Contains(files.Refusal(kBase, {"base.seeds=0:50000"}), "makes 150000 runs"));
-  CHECK(Contains(files.Refusal(kBase, {"base.seeds=0:10000000"}), "holds more than 100000 seeds"));
+               "describes more than "));
+  CHECK(Contains(files.Refusal(kBase, {"base.seeds=0:50000"}), "describes 150000 runs"));
+  CHECK(
+      Contains(files.Refusal(kBase, {"base.seeds=0:10000000"}), "contains more than 100000 seeds"));
   // The second run config makes far more runs than the first, by which they are counted.
   WriteText(files.folder / "one.yaml", "graph: g.json\ncluster: c.yaml\nagents: [heft]\n");
   WriteText(files.folder / "lots.yaml",
             "graph: g.json\ncluster: c.yaml\nagents: [random, hill_climb]\nseeds: 0:60000\n");
   CHECK(Contains(files.Refusal("grid: {config: [./one.yaml, ./lots.yaml]}\n"),
-                 "s.yaml: makes more than 100000 runs, which are allowed"));
+                 "s.yaml: describes too many runs; expected at most 100000"));
 }
 
 TEST_CASE("mistakes name file, line and what was meant") {

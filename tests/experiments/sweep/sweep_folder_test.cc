@@ -92,8 +92,9 @@ TEST_CASE("folders that cannot be had") {
   CheckRefused(files.Run({"-o", "mine"}), 2, {"mine: holds mine/lock; expected an empty folder"});
   CHECK(ReadText(files.folder / "mine/lock") == "of my door");
   WriteText(files.folder / "mine/sweep.yaml", "base: {}\n");
-  CheckRefused(files.Run({"-o", "mine"}), 2, {"mine/sweep.yaml: is no frozen sweep"});
-  CheckRefused(files.Run({"-o", "mine", "--resume"}), 2, {"mine/sweep.yaml: is no frozen sweep"});
+  CheckRefused(files.Run({"-o", "mine"}), 2, {"mine/sweep.yaml: is not a frozen sweep"});
+  CheckRefused(
+      files.Run({"-o", "mine", "--resume"}), 2, {"mine/sweep.yaml: is not a frozen sweep"});
   CHECK(ReadText(files.folder / "mine/lock") == "of my door");
 
   CheckRefused(files.Run({"-o", "c.yaml/out"}), 1, {"c.yaml/out: cannot be created"});
@@ -118,7 +119,7 @@ TEST_CASE("folders that cannot be had") {
   const ProcessResult begun =
       files.Run({"-o", "new/er", "--resume", "--set", "scale=small", "--quiet"});
   CHECK(begun.exit_code == 0);
-  CHECK(Contains(begun.err, "new/er: is not there yet; a new sweep begins"));
+  CHECK(Contains(begun.err, "new/er: does not exist yet; a new sweep starts"));
 }
 
 TEST_CASE("a sweep killed on another machine is told, and goes on") {
@@ -128,7 +129,7 @@ TEST_CASE("a sweep killed on another machine is told, and goes on") {
   WriteText(files.folder / "out/lock", "process 7 on elsewhere");
   const ProcessResult result = files.Run(run);
   CHECK(result.exit_code == 0);
-  CHECK(Contains(result.err, "warning: out: process 7 on elsewhere did not end its sweep here"));
+  CHECK(Contains(result.err, "warning: out: process 7 on elsewhere did not finish its sweep here"));
   CHECK(files.Run(run).err == "");
 }
 
@@ -147,7 +148,8 @@ TEST_CASE("another version of the program is told and remembered") {
   }
   const ProcessResult result = files.Run(resume);
   CHECK(result.exit_code == 0);
-  CHECK(Contains(result.err, "out: 2 of 10 runs are by emplace 0.0.9 (commit abc), and this is "));
+  CHECK(
+      Contains(result.err, "out: 2 of 10 runs were made by emplace 0.0.9 (commit abc); this is "));
   // What was done stays that program's; what failed was begun anew by this one alone.
   CHECK(ResultsReader(done).Text("/config", "commit") == "abc");
   CHECK(ResultsReader(stopped).Text("/config", "commit") != "abc");

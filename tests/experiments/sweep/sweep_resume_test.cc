@@ -83,9 +83,10 @@ TEST_CASE("files that are damaged are set aside and made again") {
   WriteText(runs / "mine.tmp", "stays");
   const ProcessResult result = files.Run({"-o", "out", "--resume", "--quiet"});
   CHECK(result.exit_code == 0);
-  CHECK(result.err.find("out/runs/0001.h5: no results file of emplace (HDF5), or not whole; kept "
-                        "as 0001.h5.damaged, its run begins anew") != std::string::npos);
-  CHECK(result.out.find("resumed  0 runs go on, 8 are done, 2 begin") != std::string::npos);
+  CHECK(result.err.find("out/runs/0001.h5: not a results file of emplace (HDF5), or incomplete; "
+                        "the file is kept as 0001.h5.damaged and its run starts again") !=
+        std::string::npos);
+  CHECK(result.out.find("resumed  0 runs continue, 8 are done, 2 start") != std::string::npos);
   CHECK(ReadText(runs / "0001.h5.damaged") == "");
   CHECK(ReadText(runs / "0002.h5.damaged") == second.substr(0, second.size() / 2));
   CHECK_FALSE(fs::exists(runs / ".0003.h5.0.tmp"));

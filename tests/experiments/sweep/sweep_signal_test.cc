@@ -73,7 +73,8 @@ TEST_CASE("more jobs than runs, and a killed worker among them") {
   kill(workers.back(), SIGKILL);
   sweep.Signal(SIGTERM);
   CHECK(sweep.Wait() == 1);
-  CHECK(Contains(sweep.Printed(), "killed by signal 9 (Killed: by hand or for want of memory)"));
+  CHECK(Contains(sweep.Printed(),
+                 "killed by signal 9 (Killed: by a user or because memory ran out)"));
 }
 
 }  // namespace

@@ -174,9 +174,8 @@ TEST_CASE("warnings: an agent that no run has, runs in no row") {
       runs);
   REQUIRE(table.warnings.size() == 2);
   CHECK(table.warnings[0] ==
-        "no run is of agent \"seq2sqe\"; did you mean \"seq2seq\"? choices: "
-        "seq2seq");
-  CHECK(table.warnings[1] == "1 of 2 runs are in no row, such as b seq2seq 0");
+        "no run has the agent \"seq2sqe\"; did you mean \"seq2seq\"? choices: seq2seq");
+  CHECK(table.warnings[1] == "1 of 2 runs are not in any row, for example b seq2seq 0");
   CHECK_FALSE(table.rows[0].cells[0].run);
   CHECK(table.rows[0].cells[0].missing == std::vector<std::string>{"seq2sqe"});
   CHECK(table.rows[1].cells[0].planned == 0);

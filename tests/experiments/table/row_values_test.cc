@@ -245,7 +245,7 @@ TEST_CASE("runs that differ in more than the seed are no sample") {
   runs.runs[1].settings = "";  // not begun: not known yet
   CHECK(refusal() == "(nothing was thrown)");
   runs.runs[1].seed = 0;
-  CheckHolds(refusal(), "seed 0 is there twice: g rl 0 and g rl 1");
+  CheckHolds(refusal(), "two runs have seed 0: g rl 0 and g rl 1");
 }
 
 TEST_CASE("other numbers of a run") {

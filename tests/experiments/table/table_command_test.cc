@@ -77,7 +77,7 @@ TEST_CASE("a sweep with a layout: YAML only, from config to claims") {
   const ProcessResult resumed =
       files.Run({"-o", "out", "--quiet", "--resume", "--set", "scale=small"});
   CHECK(resumed.exit_code == 0);
-  CheckHolds(resumed.out, "10 are done, 0 begin");
+  CheckHolds(resumed.out, "10 are done, 0 start");
   CheckHolds(Table(files, {"out"}).out, "## Yours\n");
 
   CheckHolds(Table(files, {"out", "--set", "title=Ours", "--set", "unit=ms"}).out,
@@ -130,9 +130,10 @@ TEST_CASE("results of `emplace run`, and what is refused") {
   const auto refused = [&](std::vector<std::string> arguments, std::vector<std::string> fragments) {
     CheckRefused(Table(files, std::move(arguments)), 2, fragments);
   };
-  refused({"r.h5", "r.h5"}, {"seed 0 is there twice: r.h5: heft and r.h5: heft"});
+  refused({"r.h5", "r.h5"}, {"two runs have seed 0: r.h5: heft and r.h5: heft"});
   refused({"r.h5", "--claims"}, {"--claims: the layout has no claims"});
-  refused({"r.h5", "--claims", "--format", "csv"}, {"--claims: goes with md or json, not csv"});
+  refused({"r.h5", "--claims", "--format", "csv"},
+          {"--claims: applies to the formats md and json, not to csv"});
   refused({"r.h5", "--format", "mdd"}, {"unknown format \"mdd\"; did you mean \"md\"?"});
   refused({"r.h5", "--layout", "agent"}, {"unknown layout \"agent\"; did you mean \"agents\"?"});
   refused({"r.h5", "--layout", "quick"}, {"unknown layout \"quick\""});
@@ -145,7 +146,7 @@ TEST_CASE("results of `emplace run`, and what is refused") {
   WriteText(files.folder / "l.yaml", "columns: [{agent: hefd}]\n");
   const ProcessResult warned = Table(files, {"r.h5", "--layout", "l.yaml"});
   CHECK(warned.exit_code == 0);
-  CheckHolds(warned.err, "no run is of agent \"hefd\"; did you mean \"heft\"?");
+  CheckHolds(warned.err, "no run has the agent \"hefd\"; did you mean \"heft\"?");
   CheckHolds(warned.out, "not run");
   CHECK(Table(files, {"r.h5", "-o", "none/t.md"}).exit_code == 1);
   CheckHolds(Table(files, {"--help-layout"}).out, "claims");
@@ -224,7 +225,7 @@ TEST_CASE("evaluations, seconds and hours are medians of a search, in every tabl
 }
 
 TEST_CASE("menus") {
-  CheckHolds(RunEmplace({"list", "layouts"}).out, "\neffort      What each search has cost");
+  CheckHolds(RunEmplace({"list", "layouts"}).out, "\neffort      Cost of each search");
   const std::string sweeps = RunEmplace({"list", "sweeps"}).out;
   CheckHolds(sweeps, "mirhoseini2017 ");
   CheckHolds(sweeps, "\nsix_cells ");

@@ -68,33 +68,25 @@ TEST_CASE("cells of bounds, gaps and proofs") {
 TEST_CASE("Markdown: ours and theirs in lines of their own") {
   CHECK(TableMarkdown(MakeTable()) ==
         "## Table 1 & more\n"
-        "\n"
-        "|               | source        | single GPU [s] | expert [s] |                 "
-        "                      RL [s] |      speed-up [%] | ratio |\n"
-        "|---------------|---------------|---------------:|-----------:|-----------------"
-        "----------------------------:|------------------:|------:|\n"
-        "| NMT \\| 2_GPUs | simulated     |            OOM |      4.990 |                 "
-        "        4.040 [3.920, 4.500] | 23.5 [10.9, 27.3] |     – |\n"
-        "|               | published [R] |            OOM |       4.90 |                 "
-        "                             |          23.5 [V] |       |\n"
-        "| RNNLM, 2      | simulated     |          1.570 |    not run | 1.600 [1.570, OO"
-        "M] (2 of 3 fit) (3 of 4 run) |           not run |  1.00 |\n"
-        "\n"
-        "Simulated: median over 3 seeds [range of the seeds, which contains the median of all "
-        "possible seeds with probability 75 %]; OOM: no placement that was found fits; –: "
-        "undefined.\n"
-        "\n"
-        "Intervals of formulas, shares and expected numbers: range over 10000 resamples of the "
+        "\n|               | source        | single GPU [s] | expert [s] |                         "
+        "              RL [s] |      speed-up [%] | ratio |\n"
+        "|---------------|---------------|---------------:|-----------:|---------------------------"
+        "------------------:|------------------:|------:|\n"
+        "| NMT \\| 2_GPUs | simulated     |            OOM |      4.990 |                         "
+        "4.040 [3.920, 4.500] | 23.5 [10.9, 27.3] |     – |\n"
+        "|               | published [R] |            OOM |       4.90 |                           "
+        "                   |          23.5 [V] |       |\n"
+        "| RNNLM, 2      | simulated     |          1.570 |    not run | 1.600 [1.570, OOM] (2 of "
+        "3 fit) (3 of 4 run) |           not run |  1.00 |\n"
+        "\nSimulated: median over 3 seeds [range of the seeds, which contains the median of all "
+        "possible seeds with probability 75 %]; OOM: no placement found fits; –: undefined.\n"
+        "\nIntervals of formulas, shares and expected numbers: range over 10000 resamples of the "
         "seeds, with no known level.\n"
-        "\n"
-        "Published: ICML 2017; [R]: recalled, not checked against the text; [V]: verified"
-        " against the text.\n"
-        "\n"
-        "K80s [ours]\n"
-        "\n"
-        "Runs: 9 of 10 done, 1 failed, 0 not yet.\n"
-        "\n"
-        "Failed: rnnlm rl 3: 100 % of \"it\" failed\n");
+        "\nPublished: ICML 2017; [R]: recalled, not checked against the text; [V]: verified "
+        "against the text.\n"
+        "\nK80s [ours]\n"
+        "\nRuns: 9 of 10 done, 1 failed, 0 not yet.\n"
+        "\nFailed: rnnlm rl 3: 100 % of \"it\" failed\n");
 }
 
 TEST_CASE("claims in Markdown") {
@@ -149,7 +141,7 @@ TEST_CASE("LaTeX") {
   for (const char* part :
        {"\\begin{table}\n  \\centering\n  \\caption{Table 1 \\& more. Simulated: median over 3 "
         "seeds",
-        "with probability 75 \\%]; OOM: no placement that was found fits; --:\n    undefined.",
+        "with probability 75 \\%]; OOM: no placement found fits; --:\n    undefined.",
         "rnnlm rl 3: 100 \\% of \"it\" failed.}\n  \\begin{tabular}{llrrrrr}\n  \\toprule\n"
         "   & source & single GPU [s] & expert [s] & RL [s] & speed-up [\\%] & ratio \\\\\n",
         "  NMT | 2\\_GPUs & simulated & OOM & 4.990 & 4.040 {\\scriptsize [3.920, 4.500]} &\n"
@@ -373,7 +365,7 @@ TEST_CASE("what is expected says how many seeds reach it, the share does not rep
   CHECK(DescribeCell(cell, {"r", "r", "percent", ColumnValue::kReached}).note.empty());
   ResultTable table;
   table.columns = {expected};
-  CHECK(LegendOf(table).at(1).starts_with("Expected: what all seeds together took"));
+  CHECK(LegendOf(table).at(1).starts_with("Expected: total cost of all seeds"));
   table.columns[0].value = ColumnValue::kEvaluationsTo;
   CHECK(LegendOf(table).size() == 1);
 }

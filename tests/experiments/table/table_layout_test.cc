@@ -101,7 +101,7 @@ TEST_CASE("misspelt keys, units, values") {
   CheckHolds(LayoutRefusal("columns: agent"), "did you mean \"agents\"?");
   CheckHolds(LayoutRefusal("rows: vary"), "varying");
   CheckHolds(LayoutRefusal("rows: [grpah]"), "did you mean \"graph\"?");
-  CheckHolds(LayoutRefusal("rows: [graph, graph]"), "is there twice");
+  CheckHolds(LayoutRefusal("rows: [graph, graph]"), "is listed twice");
   CheckHolds(LayoutRefusal("rows: []"), "expected at least one row");
   CheckHolds(LayoutRefusal("columns: []"), "expected at least one column");
   CheckHolds(LayoutRefusal("rows: [{label: all}]"), "expected a key that selects runs");
@@ -112,8 +112,8 @@ TEST_CASE("columns and formulas") {
   CheckHolds(RefusalWith("/ rl - 1", "/ lr - 1"), "unknown column \"lr\"; did you mean \"rl\"?");
   CheckHolds(RefusalWith("- {agent: expert}", "- {agent: single_gpu}"),
              "there are two columns \"single_gpu\"");
-  CheckHolds(RefusalWith("name: rl,", "name: r l,"), "\"r l\" is no name for formulas");
-  CheckHolds(RefusalWith("name: rl,", "name: min,"), "\"min\" is no name for formulas");
+  CheckHolds(RefusalWith("name: rl,", "name: r l,"), "\"r l\" cannot be used in formulas");
+  CheckHolds(RefusalWith("name: rl,", "name: min,"), "\"min\" cannot be used in formulas");
   CheckHolds(RefusalWith(", target: 1.01 * rl", ""), "expected target: FORMULA");
   CheckHolds(RefusalWith("value: evaluations_to", "value: seconds"), "expected target: FORMULA");
   CheckHolds(RefusalWith("value: evaluations_to, target: 1.01 * rl", "value: seconds_to"),
@@ -122,16 +122,16 @@ TEST_CASE("columns and formulas") {
   CheckHolds(RefusalWith("value: evaluations_to, target: 1.01 * rl", "value: reached"),
              "expected target: FORMULA");
   CheckHolds(RefusalWith("unit: percent}", "unit: percent, agent: x}"),
-             "is not for columns with a formula");
+             "does not apply to columns with a formula");
   CheckHolds(RefusalWith("{agent: expert}", "{name: expert}"), "expected agent: LABEL");
   CheckHolds(RefusalWith("{agent: expert}", "{label: expert}"), "expected a name");
   CHECK(
       Holds(RefusalWith("{agent: expert}", "{agent: expert, unit: ms}"), "step_time is in s here"));
   CheckHolds(LayoutRefusal("columns:\n  - {name: a, formula: b + 1}\n  - {name: b, formula: c}\n"
                            "  - {name: c, formula: 2 * a}\n"),
-             "columns need each other: a needs b needs c needs a");
+             "columns depend on one another: a needs b needs c needs a");
   CheckHolds(LayoutRefusal("columns: [{name: a, formula: a}]"),
-             "columns need each other: a needs a");
+             "columns depend on one another: a needs a");
   // The row says whose step time it is.
   CHECK(LayoutOf("rows: [graph, agent]\ncolumns: [{name: t}]").columns.size() == 1);
   CHECK(LayoutOf("rows: [{graph: g, agent: heft}]\ncolumns: [{name: t}]").columns.size() == 1);

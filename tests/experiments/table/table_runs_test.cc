@@ -206,7 +206,7 @@ TEST_CASE("what holds no runs") {
   CheckHolds(RunsRefusal(folder / "newer.h5"), "version");
   CheckHolds(RunsRefusal(folder.path()), "holds no sweep.yaml; expected the folder of a sweep");
   WriteText(folder / "sweep.yaml", "format: other\n");
-  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml: is no frozen sweep");
+  CheckHolds(RunsRefusal(folder.path()), "sweep.yaml: is not a frozen sweep");
   WriteText(folder / "sweep.yaml", "format: emplace-sweep\nversion: 3\n");
   CheckHolds(RunsRefusal(folder.path()), "sweep.yaml:2:10: version: expected at most 2, got 3");
 }
@@ -222,7 +222,7 @@ TEST_CASE("a sweep has its runs below its folder, whatever its file says") {
               "  0: {file: " +
                   file + ", config: 0, agent: rl, seed: 0}\n");
     CheckHolds(RunsRefusal(folder / "sweep"),
-               "sweep.yaml:7:13: runs.0.file: expected a file below the folder of the sweep, got");
+               "sweep.yaml:7:13: runs.0.file: expected a file in the folder of the sweep, got");
   }
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("the folder of a sweep that is under way") {
   fs::remove(folder / "runs/0001.h5");
   fs::copy(folder / "runs/0000.h5", folder / "runs/0001.h5");
   CheckHolds(RunsRefusal(folder.path()),
-             "holds agent rl with seed 0; the sweep says rl with seed 1");
+             "holds agent rl with seed 0; expected rl with seed 1, as in the sweep");
   // A file of a newer version is not one that failed.
   const auto file = BeginFile(folder / "runs/0001.h5", "nmt");
   file->SetAttribute("/", "version", kResultsVersion + 1);

@@ -15,7 +15,7 @@ TEST_CASE("an unknown value is answered with the nearest choice and all choices"
   CHECK(MessageOf<InputError>([&] { ThrowUnknown("c.yaml:3:4", "device kind", "k8", kinds); }) ==
         "c.yaml:3:4: unknown device kind \"k8\"; did you mean \"k80\"? choices: a100, k80, p100");
   CHECK(ChoicesHint("tpu_v4_pod", kinds) == "; choices: a100, k80, p100");
-  CHECK(ChoicesHint("x", {}) == "; there are no choices");
+  CHECK(ChoicesHint("x", {}) == "; no choices exist");
   // Of equally near ones the first; three letters off a short word are too many.
   const std::vector<std::string> names = {"heft", "left", "cpop"};
   CHECK(ChoicesHint("weft", names) == "; did you mean \"heft\"? choices: heft, left, cpop");

@@ -93,7 +93,7 @@ TEST_CASE("several gzip members are one content, zeros behind them padding") {
   WriteRaw(dir / "two.gz", a + b + std::string(512, '\0'));
   CHECK(ReadFile(dir / "two.gz") == "first second");
   WriteRaw(dir / "junk.gz", a + "junk");
-  CHECK(ReadMessage(dir / "junk.gz").find("junk.gz: corrupt gzip stream: garbage behind its end") !=
+  CHECK(ReadMessage(dir / "junk.gz").find("junk.gz: corrupt gzip stream: garbage after its end") !=
         std::string::npos);
 }
 

@@ -102,10 +102,10 @@ TEST_CASE("a text cut off anywhere is refused") {
 
 TEST_CASE("NaN and infinities are named as what they are") {
   CHECK(JsonErrorOf("{\"ops\": [\n{\"name\": \"conv\", \"flops\": NaN}]}") ==
-        "f.json:2:27: ops[0] \"conv\": flops: NaN is no JSON number; expected a finite number");
+        "f.json:2:27: ops[0] \"conv\": flops: NaN is not a JSON number; expected a finite number");
   for (const std::string token : {"Infinity", "-Infinity", "inf", "-inf", "nan"}) {
     CHECK(JsonErrorOf("{\"a\": [1, " + token + "]}")
-              .find(token + " is no JSON number; expected a finite "
+              .find(token + " is not a JSON number; expected a finite "
                             "number") != std::string::npos);
   }
 }

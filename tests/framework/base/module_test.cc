@@ -16,7 +16,7 @@ TEST_CASE("a module that is nowhere") {
   CHECK(OpenModule({}, "CUDA", "Entry", "stamp").module == nullptr);
   const std::vector<fs::path> places{"/nowhere/a.so", "/nowhere/b.so"};
   CHECK(OpenModule(places, "MPI", "Entry", "stamp").error ==
-        "cannot load the MPI module: there is no /nowhere/a.so, no /nowhere/b.so");
+        "cannot load the MPI module: found no /nowhere/a.so, no /nowhere/b.so");
 }
 
 TEST_CASE("places of a module") {

@@ -113,8 +113,9 @@ TEST_CASE("devices that share something are neighbours: all that one list matche
   }
   CHECK(cluster.has_neighbors());
   CHECK_FALSE(Parse(kDevices).has_neighbors());
-  CheckTextRefused(kDevices + "shares: [\"cpu:0\"]\n",
-                   "shares.0: expected two devices or more that share something");
+  CheckTextRefused(
+      kDevices + "shares: [\"cpu:0\"]\n",
+      "shares.0: expected at least two devices, which share caches or memory bandwidth");
   CheckTextRefused(kDevices + "shares: [tpu]\n", "shares.0: no device matches \"tpu\"");
 }
 
@@ -167,12 +168,11 @@ TEST_CASE("a channel says which devices it occupies, a shorthand for all of its 
                    "channels.0.occupies: expected none, source, destination, both, got \"sink\"");
   CheckTextRefused(kDevices + "egress_bus: {bandwidth: 1B/s, broadcast: true, occupies: both}\n",
                    "egress_bus.occupies: a broadcast channel may occupy its source only, got both");
-  CheckTextRefused(
-      kDevices +
-          "channels: [{name: x, bandwidth: 1B/s, occupies: source}]\n"
-          "routes: [{from: \"cpu:0\", to: \"gpu:1\", via: [x, x]}]\n",
-      "c.yaml:1:1: route \"cpu:0 -> gpu:1\": the channel \"x\" occupies its source and may "
-      "only be a first hop, it is hop 1 of 2");
+  CheckTextRefused(kDevices +
+                       "channels: [{name: x, bandwidth: 1B/s, occupies: source}]\n"
+                       "routes: [{from: \"cpu:0\", to: \"gpu:1\", via: [x, x]}]\n",
+                   "c.yaml:1:1: route \"cpu:0 -> gpu:1\": the channel \"x\" occupies its source "
+                   "and may only be a first hop, but it is hop 1 of 2");
 }
 
 TEST_CASE("egress_bus gives every source a channel") {

@@ -71,15 +71,17 @@ TEST_CASE("bad parts are refused by name") {
                "here: channel \"p\": the name is used twice");
   CheckRefused([](Parts& p) { p.kinds.push_back({.name = "k"}); },
                "here: device kind \"k\": the name is used twice");
-  CheckRefused([](Parts& p) { p.devices[0].kind = 1; }, "here: device \"a\": it is of kind 1 of 1");
+  CheckRefused([](Parts& p) { p.devices[0].kind = 1; }, "here: device \"a\": its kind is 1 of 1");
   CheckRefused([](Parts& p) { p.devices[0].slots = 0; },
                "here: device \"a\": slots is 0, expected at least 1");
   CheckRefused([](Parts& p) { p.devices[0].memory = -1; }, "device \"a\": memory is -1");
   CheckRefused([](Parts& p) { p.kinds[0].gap = -1; }, "device kind \"k\": gap is -1");
   CheckRefused([](Parts& p) { p.devices[0].neighbors = 1; },
-               "device \"a\": device 0 cannot be a neighbour on one side alone");
+               "device \"a\": device 0 cannot be its neighbour; neighbours are two devices that "
+               "name each other");
   CheckRefused([](Parts& p) { p.devices[0].neighbors = 2; },
-               "device \"a\": device 1 cannot be a neighbour on one side alone");
+               "device \"a\": device 1 cannot be its neighbour; neighbours are two devices that "
+               "name each other");
   CheckRefused([](Parts& p) { p.kinds[0].interference["view"] = {}; },
                "device kind \"k\": interference of \"view\"");
   CheckRefused(
@@ -100,13 +102,13 @@ TEST_CASE("bad parts are refused by name") {
                "here: route \"a -> b\": the broadcast channel \"q\" may only be a first hop");
   CheckRefused([](Parts& p) { p.channels[1].occupies = Occupies::kSource; },
                "here: route \"a -> b\": the channel \"q\" occupies its source and may only be a "
-               "first hop, it is hop 1 of 2");
+               "first hop, but it is hop 1 of 2");
   CheckRefused([](Parts& p) { p.channels[0].occupies = Occupies::kDestination; },
                "here: route \"a -> b\": the channel \"p\" occupies its destination and may only be "
-               "a last hop, it is hop 0 of 2");
+               "a last hop, but it is hop 0 of 2");
   for (const int k : {0, 1}) {
     CheckRefused([k](Parts& p) { p.channels[k].occupies = Occupies::kBoth; },
-                 "occupies its source and its destination and may only be the one hop of a route");
+                 "occupies its source and its destination and may only be the only hop of a route");
   }
   for (const Occupies occupies : {Occupies::kDestination, Occupies::kBoth}) {
     CheckRefused(

@@ -183,9 +183,8 @@ TEST_CASE("aliases count as often as they stand") {
     for (int i = 0; i < 9; ++i) text += ", " + alias;
     text += "]\n";
   }
-  CheckReadRefused(
-      [&] { ParseNode(text); },
-      "more than 4194304 values, what aliases stand for counted as often as it stands");
+  CheckReadRefused([&] { ParseNode(text); },
+                   "more than 4194304 values, where the values of an alias count at each use");
   const ConfigNode few = ParseNode("a: &a [1, 2]\nb: [*a, *a]\n");
   CHECK(few.At("b").Elements()[1].Elements()[1].AsInt() == 2);
 }
@@ -237,8 +236,9 @@ TEST_CASE("Set refuses what has no place") {
   CheckReadRefused([&] { node.Set("agents.2.name", "x"); },
                    "--set: agents.2.name: expected an index from 0 to 1 into the list, got \"2\"");
   CheckReadRefused([&] { node.Set("agents.first", "x"); }, "expected an index from 0 to 1");
-  CheckReadRefused([&] { node.Set("graph.name", "x"); },
-                   "--set: graph.name: there is \"resnet50\" in the way of \"name\"");
+  CheckReadRefused(
+      [&] { node.Set("graph.name", "x"); },
+      "--set: graph.name: found \"resnet50\" instead of a map or a list above \"name\"");
   CheckReadRefused([&] { node.Set("", "x"); }, "the path has an empty key");
   CheckReadRefused([&] { node.Set("budget..seconds", "x"); }, "the path has an empty key");
   CheckReadRefused([&] { node.Set("graph", "[1, 2"); }, "--set: graph: malformed YAML");

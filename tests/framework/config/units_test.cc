@@ -101,7 +101,7 @@ TEST_CASE("what is wrong is said with an example of what is right") {
   CheckUnitRefused(
       ParseBytes, "11", "expected a number of bytes with a unit such as 11GiB, got \"11\"");
   CheckUnitRefused(ParseBytes, "11KB", "unknown unit \"KB\"; units: B, kB, MB");
-  CheckUnitRefused(ParseBytes, "0.5B", "it is no whole number of bytes");
+  CheckUnitRefused(ParseBytes, "0.5B", "it is not a whole number of bytes");
   CheckUnitRefused(ParseBytes, "9223372036854775808B", "it is out of range");
   CheckUnitRefused(ParseBandwidth, "0", "the unit is missing");
   CheckUnitRefused(ParseBandwidth, "0GB/s", "it must be greater than 0");

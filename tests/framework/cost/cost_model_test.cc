@@ -164,10 +164,10 @@ void CheckRefused(const std::function<void()>& f, const std::string& expected) {
 TEST_CASE("what cannot be costed is refused by name") {
   Op op = CostedOp("conv1", "Conv2D", 1, 1);
   op.device_kinds = {"tpu", "npu"};
-  CheckRefused([&] { Compute(op); },
-               "costs: op \"conv1\" may only run on device_kinds [tpu, npu], and no device of "
-               "cluster \"pair\" is one of them; the cluster has f0 (fast, gpu), s0 (slow, cpu), "
-               "f1 (fast, gpu)");
+  CheckRefused(
+      [&] { Compute(op); },
+      "costs: op \"conv1\" may only run on device_kinds [tpu, npu], but no device of cluster "
+      "\"pair\" is of these kinds; the cluster has f0 (fast, gpu), s0 (slow, cpu), f1 (fast, gpu)");
 
   const auto on_bare_kind = [](const std::string& figures, const Op& only) {
     const std::string text = "name: c\ndevice_kinds: {bare: {class: gpu" + figures +
@@ -177,11 +177,10 @@ TEST_CASE("what cannot be costed is refused by name") {
                         "graph.json on c");
   };
   op.device_kinds.clear();
-  CheckRefused(
-      [&] { on_bare_kind("", op); },
-      "graph.json on c: op \"conv1\" (Conv2D) has no cost_ns for device kind \"bare\", and "
-      "that kind has no peak for f32; expected a cost_ns with the op, or peak and "
-      "memory_bandwidth with the kind");
+  CheckRefused([&] { on_bare_kind("", op); },
+               "graph.json on c: op \"conv1\" (Conv2D) has no cost_ns for device kind \"bare\", "
+               "and that kind has no peak for f32; expected a cost_ns of the op, or peak and "
+               "memory_bandwidth of the kind");
   CheckRefused([&] { on_bare_kind(", peak: {f32: 1TFLOPS}", op); },
                "that kind has no memory_bandwidth");
   CheckRefused([&] { on_bare_kind(", peak: {bf16: 1TFLOPS}, memory_bandwidth: 1B/s", op); },
@@ -310,8 +309,8 @@ TEST_CASE("a table of another machine is refused, one of a part of the machine w
   sources.warn = [&](const std::string& warning) { warnings.push_back(warning); };
   ComputeCosts(graph, MakeCluster(), "g.json", sources);
   CHECK(warnings == std::vector<std::string>{
-                        "g.json: the cost table of machine \"box\" does not know device kind "
-                        "\"slow\": 2 ops cost there what the roofline model says"});
+                        "g.json: the cost table of machine \"box\" does not have device kind "
+                        "\"slow\"; the roofline model gives the costs of 2 ops on it"});
   // Nobody asks the model where all ops bring their cost.
   warnings.clear();
   Op own = CostedOp("a", "MatMul", 1e6, 8);
@@ -321,10 +320,10 @@ TEST_CASE("a table of another machine is refused, one of a part of the machine w
 
   table.kinds[0].kind.name = "h100";
   table.kinds.push_back({.kind = {.name = "epyc"}});
-  CheckRefused([&] { ComputeCosts(graph, MakeCluster(), "g.json", sources); },
-               "g.json: the cost table of machine \"box\" has device kinds [h100, epyc], and "
-               "cluster \"pair\" has [fast, slow]; expected a table that measured at least one of "
-               "them");
+  CheckRefused(
+      [&] { ComputeCosts(graph, MakeCluster(), "g.json", sources); },
+      "g.json: the cost table of machine \"box\" has device kinds [h100, epyc], but cluster "
+      "\"pair\" has [fast, slow]; expected a table with at least one kind of the cluster");
 }
 
 // Every committed op, timed by its signature: all costs but those of free ops come from the table.

@@ -257,7 +257,7 @@ std::string ErrorAfter(const std::string& from, const std::string& to) {
 TEST_CASE("what is wrong is told by file, record and field") {
   REQUIRE_NOTHROW(ParseCostTable(kValid, "f.json"));
   CHECK(ErrorAfter("\"machine\": \"box\"", "\"machine\": 3") ==
-        "f.json: machine: got 3; expected what the machine is (text)");
+        "f.json: machine: got 3; expected a description of the machine (text)");
   CHECK(ErrorAfter("\"w\"", "7") == "f.json: warnings: got 7; expected a warning (text)");
   CHECK(ErrorAfter("\"C\"", "7") == "f.json: properties: got 7; expected a property (text)");
   CHECK(ErrorAfter("\"class\": \"cpu\"", "\"class\": \"tpu\"") ==
@@ -304,10 +304,9 @@ TEST_CASE("a record that is there twice is refused") {
     json[list].push_back(json[list][0]);
     return error(json);
   };
-  CHECK(twice("ops") == "f.json: ops: signature \"s\" of device kind \"c1\" is there twice");
-  CHECK(twice("device_kinds") ==
-        "f.json: device_kinds[1] \"c1\": the device kind is there already");
-  CHECK(twice("fits") == "f.json: fits[1]: class \"matmul\" of device kind \"c1\" is there twice");
+  CHECK(twice("ops") == "f.json: ops: signature \"s\" of device kind \"c1\" is listed twice");
+  CHECK(twice("device_kinds") == "f.json: device_kinds[1] \"c1\": the device kind is listed twice");
+  CHECK(twice("fits") == "f.json: fits[1]: class \"matmul\" of device kind \"c1\" is listed twice");
   nlohmann::json json = valid;
   nlohmann::json step = {{"graph", "g"},
                          {"placement", "random 3"},
@@ -320,7 +319,7 @@ TEST_CASE("a record that is there twice is refused") {
   CHECK(ParseCostTable(json.dump(), "f.json").held_out.size() == 2);
   json["held_out"].push_back(step);
   CHECK(error(json) ==
-        "f.json: held_out[2]: placement \"random 3\" of graph \"h\" is there already");
+        "f.json: held_out[2]: placement \"random 3\" of graph \"h\" is listed twice");
   json["held_out"][1]["measured_ns"] = 0;
   CHECK(error(json) == "f.json: held_out[1]: measured_ns: got 0; expected a number > 0");
 }

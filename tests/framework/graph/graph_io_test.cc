@@ -198,7 +198,7 @@ TEST_CASE("roles and phases are answered with the choices") {
 TEST_CASE("what the graph itself refuses is refused with the file's name") {
   CHECK(GraphErrorOf(Small("\"inputs\": [0]", "\"inputs\": [9]")) ==
         "g.json: ops[1] \"conv\": inputs: dangling id 9; ids are 0 .. 1");
-  CHECK(TensorMessage("alias_of", "7") == "alias_of: no tensor 7; ids are 0 .. 1");
+  CHECK(TensorMessage("alias_of", "7") == "alias_of: tensor 7 does not exist; ids are 0 .. 1");
 }
 
 TEST_CASE("unknown keys are kept under one warning per name") {

@@ -126,9 +126,11 @@ TEST_CASE("ids that dangle are refused with op, field and the range") {
   CHECK(diamond.Message() == "g.json: ops[2] \"c\": control_inputs: dangling id 4; ids are 0 .. 3");
   diamond = EditableDiamond();
   diamond.tensors[2].alias_of = 5;
-  CHECK(diamond.Message() == "g.json: tensors[2] \"t2\": alias_of: no tensor 5; ids are 0 .. 4");
+  CHECK(diamond.Message() ==
+        "g.json: tensors[2] \"t2\": alias_of: tensor 5 does not exist; ids are 0 .. 4");
   diamond.tensors[2].alias_of = -2;
-  CHECK(diamond.Message() == "g.json: tensors[2] \"t2\": alias_of: no tensor -2; ids are 0 .. 4");
+  CHECK(diamond.Message() ==
+        "g.json: tensors[2] \"t2\": alias_of: tensor -2 does not exist; ids are 0 .. 4");
 }
 
 TEST_CASE("a tensor has at most one producer") {
@@ -145,7 +147,7 @@ TEST_CASE("a tensor has at most one producer") {
 TEST_CASE("op names are there and unique") {
   EditableDiamond diamond;
   diamond.ops[2].name = "a";
-  CHECK(diamond.Message() == "g.json: ops[2] \"a\": name: duplicate; ops[0] has it, too");
+  CHECK(diamond.Message() == "g.json: ops[2] \"a\": name: duplicate of ops[0]");
   diamond.ops[2].name = "";
   CHECK(diamond.Message() == "g.json: ops[2] \"\": name: is empty; expected a unique name");
 }

@@ -32,11 +32,11 @@ TEST_CASE("an order of ops holds each once, behind all that it awaits") {
         "here: has 2 ops, expected each of the 3 ops of graph \"net\" once");
   CHECK(OrderErrorOf(graph, {1, -1, 0}) == "here: position 1 is op -1, expected 0 to 2");
   CHECK(OrderErrorOf(graph, {1, 2, 3}) == "here: position 2 is op 3, expected 0 to 2");
-  CHECK(OrderErrorOf(graph, {1, 2, 1}) == "here: op \"b\" is there twice, again at position 2");
+  CHECK(OrderErrorOf(graph, {1, 2, 1}) == "here: op \"b\" is listed twice, again at position 2");
   CHECK(OrderErrorOf(graph, {0, 1, 2}) ==
-        "here: op \"a\" at position 0 awaits op \"b\", which comes behind it");
+        "here: op \"a\" at position 0 depends on op \"b\", which comes after it");
   CHECK(OrderErrorOf(graph, {2, 1, 0}) ==
-        "here: op \"c\" at position 0 awaits op \"b\", which comes behind it");
+        "here: op \"c\" at position 0 depends on op \"b\", which comes after it");
 }
 
 TEST_CASE("random: an order with two dependent ops swapped is refused, others are not") {
@@ -52,7 +52,7 @@ TEST_CASE("random: an order with two dependent ops swapped is refused, others ar
     std::swap(order[i], order[i + 1]);
     const auto before = graph.predecessors(order[i]);
     const bool is_wrong = std::ranges::count(before, order[i + 1]) > 0;
-    CHECK((OrderErrorOf(graph, order).find("awaits") != std::string::npos) == is_wrong);
+    CHECK((OrderErrorOf(graph, order).find("depends on") != std::string::npos) == is_wrong);
     refused += is_wrong;
   }
   CHECK(refused > 0);

@@ -79,7 +79,7 @@ TEST_CASE("a wrong instance is refused with place and value") {
   CHECK(MaxLoadFailure(kDiamond, "\"maxCPUs\": 1", "\"maxCPUs\": 65") ==
         "d.json: maxCPUs: got 65; expected at most 64 devices");
   CHECK(MaxLoadFailure(kDiamond, "\"id\": 8", "\"id\": 7") ==
-        "d.json: nodes[1]: id 7 is that of another node");
+        "d.json: nodes[1]: id 7 is already used by another node");
   CHECK(MaxLoadFailure(kDiamond, "\"id\": 8,", "") ==
         "d.json: nodes[1]: required key \"id\" is missing");
   CHECK(MaxLoadFailure(kDiamond, "\"cpuLatency\": 9", "\"cpuLatency\": -9") ==
@@ -90,7 +90,7 @@ TEST_CASE("a wrong instance is refused with place and value") {
   CHECK(MaxLoadFailure(kDiamond, "\"isBackwardNode\": 0", "\"isBackwardNode\": 2") ==
         "d.json: nodes[0] \"a\": isBackwardNode: got 2; expected true, false, 1 or 0");
   CHECK(MaxLoadFailure(kDiamond, "\"destId\": 8", "\"destId\": 1") ==
-        "d.json: edges[0]: destId: no node has the id 1");
+        "d.json: edges[0]: destId: no node has id 1");
   CHECK(MaxLoadFailure(kDiamond, "\"cost\": 0.5}", "\"cost\": 1}") ==
         "d.json: edges[1]: cost: 1000000000 ns; an edge of the same source has 500000000 ns, and a "
         "node's output has one cost");

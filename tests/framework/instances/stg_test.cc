@@ -71,7 +71,7 @@ TEST_CASE("the prototype set: numbers from 1 on, and the processors in the first
 TEST_CASE("damaged files are refused with line, value and what was expected") {
   CHECK(RefusalOfStg("# nothing\n") ==
         "g.stg:1: expected the number of tasks, got the end of the file");
-  CHECK(Contains(RefusalOfStg("1 2 3\n"), "g.stg:1: expected the number of tasks, and perhaps"));
+  CHECK(Contains(RefusalOfStg("1 2 3\n"), "g.stg:1: expected the number of tasks and optionally"));
   CHECK(
       Contains(RefusalOfStg("two\n"), "g.stg:1: the number of tasks: expected an integer from 1"));
   CHECK(Contains(RefusalOfStg("1\n0 0 0\n"), "g.stg:2: expected task 1 of 2, got the end"));
@@ -87,14 +87,15 @@ TEST_CASE("damaged files are refused with line, value and what was expected") {
   CHECK(Contains(RefusalOfStg("1\n0 0 0\n1 5 2 0 0\n"), "task 1: predecessor 0 is listed twice"));
   CHECK(Contains(RefusalOfStg("1\n0 0 0\n1 5 3 0 0 0 0\n"),
                  "task 1: number of predecessors: expected an integer from 0 to 2, got \"3\""));
-  CHECK(Contains(RefusalOfStg("1\n0 0 0\n1 5 1 0 1 2\n"),
-                 "task 1: expected 1 predecessors, or each with the time of its message, got 3"));
+  CHECK(Contains(
+      RefusalOfStg("1\n0 0 0\n1 5 1 0 1 2\n"),
+      "task 1: expected 1 predecessors, each optionally with the time of its message, got 3"));
   CHECK(
       Contains(RefusalOfStg("1\n0 0 0\n1 5 1\n0\n"),
                "g.stg:4: task 1: expected predecessor 1 of 1 and the time of its message, got 1"));
   CHECK(Contains(RefusalOfStg("1\n0 0 0\n1 5 1\n"), "got 0 fields"));
   CHECK(Contains(RefusalOfStg("1\n0 0 0\n1 5 0\n2 0 0\n3 0 0\n"),
-                 "g.stg:5: expected the end of the file behind task 2"));
+                 "g.stg:5: expected the end of the file after task 2"));
 }
 
 TEST_CASE("a file that is cut off within its tasks is refused") {

@@ -104,8 +104,8 @@ TEST_CASE("damaged files are refused with line, value and what was expected (DOT
   CHECK(RefusalOfDot("digraph { subgraph x { a } }") ==
         "g.dot:1: expected a node or an edge, got \"subgraph\"");
   CHECK(RefusalOfDot("digraph { } x") == "g.dot:1: expected the end of the file, got \"x\"");
-  CHECK(RefusalOfDot("digraph {\n\"a") == "g.dot:2: a text in quotes does not end");
-  CHECK(RefusalOfDot("digraph {\n\"a\\") == "g.dot:2: a text in quotes does not end");
+  CHECK(RefusalOfDot("digraph {\n\"a") == "g.dot:2: a text in quotes is not closed");
+  CHECK(RefusalOfDot("digraph {\n\"a\\") == "g.dot:2: a text in quotes is not closed");
   CHECK(RefusalOfDot("digraph {\n/* a") == "g.dot:2: expected \"*/\", got the end of the file");
   CHECK(RefusalOfDot("digraph {\n a; }") ==
         "g.dot:2: node \"a\" has no Weight; expected a number >= 0");

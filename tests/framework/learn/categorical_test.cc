@@ -77,8 +77,8 @@ TEST_CASE("rows without a choice are refused, by number") {
     Matrix logs = Matrix::Constant(3, 2, std::log(0.5F));
     logs.row(1).setConstant(bad);
     const char* message =
-        "row 1 of the log-probabilities has nothing to choose from: every entry is -infinity or "
-        "not a number";
+        "row 1 of the log-probabilities has no possible choice: every entry is -infinity or not a "
+        "number";
     CHECK_THROWS_WITH_AS(SampleRows(logs, rng), message, RunError);
     CHECK_THROWS_WITH_AS(ArgmaxRows(logs), message, RunError);
   }

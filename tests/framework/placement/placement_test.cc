@@ -120,9 +120,10 @@ TEST_CASE("an issue order is a list of all ops, each behind what it awaits") {
   CHECK(error_of(R"(["load", "conv"])") ==
         "p.json: issue_order: has 2 ops, expected each of the 3 ops of graph \"net\" once");
   CHECK(error_of(R"(["load", "conv", "conv"])") ==
-        "p.json: issue_order: op \"conv\" is there twice, again at position 2");
+        "p.json: issue_order: op \"conv\" is listed twice, again at position 2");
   CHECK(error_of(R"(["load", "loss", "conv"])") ==
-        "p.json: issue_order: op \"loss\" at position 1 awaits op \"conv\", which comes behind it");
+        "p.json: issue_order: op \"loss\" at position 1 depends on op \"conv\", which comes after "
+        "it");
 }
 
 TEST_CASE("how a placement was simulated is written and read, and may be missing") {
@@ -234,8 +235,8 @@ TEST_CASE("expanding gives each op its group's device, contracting takes it back
   CHECK(MessageOf<InputError>([&] {
           ContractPlacement(Devices{2, 1, 0}, grouping, kGraph, Machine(), "p.json");
         }) ==
-        "p.json: op \"load\" is on \"gpu:1\" and op \"loss\" on \"cpu:0\", but they belong to one "
-        "group; expected one device for both");
+        "p.json: op \"load\" is on \"gpu:1\" and op \"loss\" is on \"cpu:0\", but they belong to "
+        "one group; expected one device for both");
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ TEST_CASE("values that are no rank and size") {
     return testing::MessageOf<InputError>([] { FindLaunchedRank(); });
   };
   CHECK(message("4", "4") ==
-        "PMI_RANK=4 and PMI_SIZE=4 in the environment are no rank and size; expected a rank of at "
-        "least 0 and less than the size");
+        "PMI_RANK=4 and PMI_SIZE=4 in the environment are not a rank and a size; expected a rank "
+        "of at least 0 and less than the size");
   CHECK(message("-1", "4").starts_with("PMI_RANK=-1 and PMI_SIZE=4 in the environment"));
   CHECK(message("0", "many").starts_with("PMI_RANK=0 and PMI_SIZE=many in the environment"));
 }

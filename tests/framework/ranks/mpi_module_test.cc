@@ -31,7 +31,7 @@ TEST_CASE("how many processes a launcher started") {
   CHECK(error.find("a launcher started 2 processes of emplace, which would all do the same: ") ==
         0);
   const bool is_built = ThisMpiModule().error != "built without MPI";
-  CHECK(error.find(is_built ? "cannot load the MPI module: there is no /nowhere/m.so"
+  CHECK(error.find(is_built ? "cannot load the MPI module: found no /nowhere/m.so"
                             : "built without MPI") != std::string::npos);
   unsetenv("EMPLACE_MPI_MODULE");
 }

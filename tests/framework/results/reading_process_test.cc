@@ -117,8 +117,7 @@ std::string ErrorAfterBytes(std::uint64_t size, const std::string& bytes) {
 }
 
 TEST_CASE("answers of another form are the file's damage") {
-  const std::string ill_formed =
-      "r.h5: damaged: the process that read it gave an ill-formed answer";
+  const std::string ill_formed = "r.h5: damaged: the process that read it gave a malformed answer";
   CHECK(ErrorAfterBytes(0, "") == ill_formed);                  // without the kind of answer
   CHECK(ErrorAfterBytes(~std::uint64_t{0}, "") == ill_formed);  // more than the limit of memory
   CHECK(ErrorAfterBytes(100, "short") == ill_formed);

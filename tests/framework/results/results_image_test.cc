@@ -92,13 +92,11 @@ TEST_CASE("damage is named") {
   std::string changed = file.bytes;
   changed[changed.size() / 2] ^= 1;
   Write(file.path, changed);
-  CHECK(ImageRefusal(file.path) ==
-        name + "damaged: its bytes are not those that its checksum was made of");
+  CHECK(ImageRefusal(file.path) == name + "damaged: its checksum does not match its bytes");
   changed = file.bytes;
   changed[changed.size() - 2] ^= 1;  // the checksum itself
   Write(file.path, changed);
-  CHECK(ImageRefusal(file.path) ==
-        name + "damaged: its bytes are not those that its checksum was made of");
+  CHECK(ImageRefusal(file.path) == name + "damaged: its checksum does not match its bytes");
   // As another program leaves it that has written to it.
   const std::string missing = name +
                               "the checksum at its end is missing: damaged, or written to by "
@@ -109,7 +107,7 @@ TEST_CASE("damage is named") {
   Write(file.path, file.bytes + "\n");
   CHECK(ImageRefusal(file.path) == missing);
   Write(file.path, "");
-  CHECK(ImageRefusal(file.path) == name + "no results file of emplace (HDF5), or not whole");
+  CHECK(ImageRefusal(file.path) == name + "not a results file of emplace (HDF5), or incomplete");
   Write(file.path, file.bytes.substr(0, 8));
   CHECK(ImageRefusal(file.path) == missing);
 }

@@ -121,9 +121,9 @@ TEST_CASE("what is no results file is refused") {
   CHECK(Contains(message(folder / "none.h5"), "none.h5: "));
   CHECK(Contains(message(folder.path()), folder.path().string() + ": "));
   std::ofstream(folder / "text.h5") << "no HDF5 at all";
-  CHECK(Contains(message(folder / "text.h5"), "text.h5: no results file of emplace"));
+  CHECK(Contains(message(folder / "text.h5"), "text.h5: not a results file of emplace"));
   std::ofstream(folder / "empty.h5");
-  CHECK(Contains(message(folder / "empty.h5"), "empty.h5: no results file of emplace"));
+  CHECK(Contains(message(folder / "empty.h5"), "empty.h5: not a results file of emplace"));
   {
     ResultsFile file(folder / "other.h5");
     file.SetAttribute("/", "format", std::string("other"));
@@ -238,7 +238,7 @@ TEST_CASE("what emplace does not write is no value, and not copied") {
     CHECK(ResultsReader(path).Ints("/g/ints") == std::vector<std::int64_t>{1});
     return testing::MessageOf<InputError>([&] { ResultsFile(path, ResultsMode::kExtend); });
   };
-  const std::string foreign = ": is of a kind that emplace does not write";
+  const std::string foreign = ": has a kind that emplace does not write";
   const auto dataset = [](hid_t file, hid_t type, hid_t space) {
     H5Dclose(H5Dcreate2(file, "/g/x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5Sclose(space);
@@ -267,7 +267,7 @@ TEST_CASE("what emplace does not write is no value, and not copied") {
     H5Lcreate_hard(file, "/g", file, "/g/again", H5P_DEFAULT, H5P_DEFAULT);
   });
   CHECK(Contains(testing::MessageOf<DamagedError>([&] { ResultsReader{path}; }),
-                 "more than 32 groups in groups"));
+                 "groups are nested more than 32 levels deep"));
 }
 
 TEST_CASE("a right checksum does not make a wrong file right") {
@@ -296,7 +296,7 @@ TEST_CASE("a right checksum does not make a wrong file right") {
                  path.string() + ": damaged: /@format: cannot be read: "));
   wrong = sound.substr(0, 8) + std::string(sound.size() - 8, '\xff');
   CHECK(testing::MessageOf<DamagedError>([&] { read(wrong); }) ==
-        path.string() + ": no results file of emplace (HDF5), or not whole");
+        path.string() + ": not a results file of emplace (HDF5), or incomplete");
 }
 
 TEST_CASE("a dataset may be larger than memory may be" * doctest::skip(testing::kUnderSanitizers)) {

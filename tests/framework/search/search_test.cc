@@ -565,13 +565,14 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
   disjoint.Op("left", {1, kMaxNanos});
   disjoint.Op("right", {kMaxNanos, 1});
   CHECK(MessageOf<InputError>([&] { disjoint.Build(one_group); }) ==
-        "problem: a group of 2 ops shares no allowed device: op \"right\" allows gpu:1, the ops "
-        "before it (first \"left\") leave only gpu:0");
+        "problem: the ops of a group of 2 have no allowed device in common: op \"right\" allows "
+        "gpu:1, but the ops before it (first \"left\") leave only gpu:0");
 
   ProblemBuilder nowhere = Apart(1);
   nowhere.Op("nowhere", {kMaxNanos});
   CHECK(refusal(nowhere) ==
-        "problem: op \"nowhere\" (test) is allowed on no device of cluster \"test_cluster\" (d0)");
+        "problem: op \"nowhere\" (test) is not allowed on any device of cluster \"test_cluster\" "
+        "(d0)");
 
   ProblemBuilder unrouted = Apart(2);
   unrouted.Op("a", {1});
@@ -589,15 +590,15 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
   large.Op("w", {0}, {}, 100);
   large.output(0).role = TensorRole::kParameter;
   CHECK(refusal(large) ==
-        "problem: parameter \"w:0\" of op \"w\" (100 B) fits nowhere: the largest device it is "
-        "allowed on (d0) has 99 B");
+        "problem: parameter \"w:0\" of op \"w\" (100 B) does not fit on any device: the largest "
+        "one on which it is allowed (d0) has 99 B");
   ProblemBuilder sum = Apart(1, 150);
   for (const char* name : {"w", "v"}) {
     sum.output(sum.Op(name, {0}, {}, 100)).role = TensorRole::kParameter;
   }
   CHECK(refusal(sum) ==
-        "problem: the parameters, buffers and optimiser state of graph \"test_graph\" (200 B) fit "
-        "nowhere: all devices of cluster \"test_cluster\" together have 150 B");
+        "problem: the parameters, buffers and optimiser state of graph \"test_graph\" (200 B) do "
+        "not fit: all devices of cluster \"test_cluster\" together have 150 B");
 
   ProblemBuilder slow = Apart(1);
   for (const char* name : {"a", "b"}) slow.Op(name, {kMaxNanos - 1});

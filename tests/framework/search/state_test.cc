@@ -158,7 +158,8 @@ TEST_CASE("state: lists, sets and values that may be missing") {
     return StateRefusal(text, [&](StateVisitor& v) { read.VisitState(v); });
   };
   CHECK(refusal("4") == "agent state: expected a number of items from 1 to 3, got 4");
-  CHECK(refusal("1 5 1000000000000000000 1") == "agent state: expected a number, it ends there");
+  CHECK(refusal("1 5 1000000000000000000 1") ==
+        "agent state: expected a number, got the end of the text");
 }
 
 TEST_CASE("state: a matrix of another shape, or none, is refused") {
@@ -177,7 +178,7 @@ TEST_CASE("state: a matrix of another shape, or none, is refused") {
   for (const char* text : {"2", "2x", "2x1", "x1:AA", "-2x1:AA", "2y1:AA", ":", "twoxone:AA"}) {
     CHECK(refusal(text) == "agent state: expected a matrix for encoder.weights");
   }
-  CHECK(refusal("") == "agent state: expected encoder.weights, it ends there");
+  CHECK(refusal("") == "agent state: expected encoder.weights, got the end of the text");
 }
 
 TEST_CASE("state: integers, counts and flags are refused beyond their range") {
@@ -269,7 +270,7 @@ TEST_CASE("state: any text is restored byte by byte, other words are refused") {
     std::string text;
     v.Text("a text", text);
   };
-  CHECK(StateRefusal("", read) == "agent state: expected a text, it ends there");
+  CHECK(StateRefusal("", read) == "agent state: expected a text, got the end of the text");
   for (const std::string word : {"plain", "text:?"}) {
     CHECK(StateRefusal(word, read) ==
           "agent state: expected a text as \"text:\" and base64, got \"" + word + "\"");
@@ -284,7 +285,7 @@ TEST_CASE("state: another version, agent or problem is refused, naming both") {
         return StateRefusal(text, [&](StateVisitor& v) { v.Begin(agent, problem); });
       };
   CHECK(refusal("x", "seq2seq", *two) ==
-        "agent state: expected \"emplace-agent-state 1 seq2seq\" at its beginning");
+        "agent state: expected \"emplace-agent-state 1 seq2seq\" at the beginning");
   CHECK(refusal(saved, "seq2seq", *two) == "(nothing was thrown)");
   CHECK(refusal(saved, "hierarchical", *two) ==
         "agent state: expected that of agent hierarchical, got that of agent seq2seq");

@@ -392,7 +392,8 @@ TEST_CASE("errors name cores, devices, ops and bytes") {
         }).find("device \"cpu:0\" has no cores; this process may use cores") == 0);
   CHECK(MessageOf<InputError>([&] {
           MakeCpuBackend({{"cpu:0", {core}}, {"cpu:1", {core}}});
-        }) == fmt::format("core {} is in devices \"cpu:0\" and \"cpu:1\"; expected in one", core));
+        }) == fmt::format("core {} belongs to devices \"cpu:0\" and \"cpu:1\"; expected one device",
+                          core));
   CHECK(MessageOf<RunError>([] {
           MakeCpuBackend({{"cpu:0", {9999}}});
         }).find("cannot pin a thread to core 9999") == 0);
@@ -419,7 +420,7 @@ TEST_CASE("errors name cores, devices, ops and bytes") {
   CHECK(program->Step(false).step_time > 0);
   CHECK(MessageOf<InputError>([&] {
           program->ReadTensor({0, 0}, 4);
-        }) == "the plan holds no tensor of 4 B at byte 0 of device 0");
+        }) == "the plan has no tensor of 4 B at byte 0 of device 0");
 }
 
 }  // namespace

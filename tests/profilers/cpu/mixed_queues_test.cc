@@ -215,7 +215,7 @@ TEST_CASE("a GPU that fails releases the cores that wait for it") {
       program.behaviour.fatal = cores_first ? 5 : 4;  // some command on a stream
       CHECK(MessageOf<RunError>([&] { program->Step(false); }) == "the streams have failed");
       CHECK(MessageOf<RunError>([&] { program->Step(false); }) ==
-            "this program's devices have failed before");
+            "the devices of this program failed earlier");
     }
   }
 }

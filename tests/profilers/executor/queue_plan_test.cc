@@ -66,8 +66,8 @@ TEST_CASE("copies: by the producer's cores within the host, else on the channel'
   CHECK(MessageOf<RunError>([&] {
           PlanQueues(rests, std::vector{kS, kS, kS});
         }) ==
-        "channel 1 copies tensor 5 within the host, and no device is a group of cores, which would "
-        "do that; name one, as cpu:0");
+        "channel 1 copies tensor 5 within the host, which needs a device that is a group of cores; "
+        "name one, such as cpu:0");
 }
 
 TEST_CASE("waits are for other queues, and keep the order of a channel with several makers") {

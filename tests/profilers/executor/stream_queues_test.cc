@@ -116,7 +116,7 @@ TEST_CASE("a command that cannot be enqueued is named, and the program is not us
         "copy of tensor 0 of op \"first\", hop 0, on channel 0: refused");
   made.behaviour.refused = -1;
   CHECK(MessageOf<RunError>([&] { made.program->Step(false); }) ==
-        "this program's devices have failed before");
+        "the devices of this program failed earlier");
   CHECK(MessageOf<RunError>([] { StreamProgram(DispatchMode::kGraph, {.refused = 2}); }) ==
         "op \"second\" on device \"gpu:1\": refused");
 }
@@ -128,7 +128,7 @@ TEST_CASE("a GPU that fails in a step is noticed, though it raises no counter") 
     made.behaviour.fatal = 1;
     CHECK(MessageOf<RunError>([&] { made.program->Step(false); }) == "the streams have failed");
     CHECK(MessageOf<RunError>([&] { made.program->Step(false); }) ==
-          "this program's devices have failed before");
+          "the devices of this program failed earlier");
   }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a place that the plan does not know is not read") {
   StreamProgram made(DispatchMode::kEager);
   CHECK(MessageOf<InputError>([&] {
           made.program->ReadTensor({0, 512}, 8);
-        }) == "the plan holds no tensor of 8 B at byte 512 of device 0");
+        }) == "the plan has no tensor of 8 B at byte 512 of device 0");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST_CASE("why an op is a proxy") {
                R"({"strides": [1, 1, 1, 1], "padding": "FULL"})",
                {{1, 4, 4, 1}, {1, 1, 1, 1}},
                {{1, 4, 4, 1}}),
-           "a padding other than SAME, VALID and EXPLICIT");
+           "a padding other than SAME, VALID or EXPLICIT");
   CHECK_EQ(Why("aten.convolution",
                R"({"stride": [1]})",
                {{1, 1, 4, 4, 4}, {1, 1, 1, 1, 1}},
@@ -63,10 +63,10 @@ TEST_CASE("absurd attributes make a proxy, not an overflow") {
   const TinyGraph::Shape image{1, 1, 4, 4}, filter{1, 1, 1, 1};
   for (const std::string key : {"stride", "padding", "dilation"}) {
     CHECK_EQ(Why("aten.convolution", "{\"" + key + "\": " + huge + "}", {image, filter}, {image}),
-             "a window of negative or absurd size");
+             "a window of negative or excessive size");
   }
   CHECK_EQ(Why("aten.avg_pool2d", R"({"kernel_size": [-1, 2]})", {image}, {image}),
-           "a window of negative or absurd size");
+           "a window of negative or excessive size");
   CHECK_NE(Why("Conv2D",
                R"({"strides": [1, 0, 0, 1], "padding": "SAME"})",
                {{1, 4, 4, 1}, {1, 1, 1, 1}},

@@ -170,7 +170,7 @@ TEST_CASE("small problems: all there is, and no endless search") {
 
 TEST_CASE("a negative count is refused") {
   CHECK(MessageOf<InputError>([] { DrawPlacements(*ChainProblem(2, 2), -1, 1); }) ==
-        "placements to draw: -1, expected at least 0");
+        "number of placements to draw: -1, expected at least 0");
 }
 
 }  // namespace

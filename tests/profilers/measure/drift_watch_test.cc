@@ -31,16 +31,20 @@ TEST_CASE("the product: compared with the first check, in both directions") {
   };
   CHECK(check(1.0) == Warnings{});
   CHECK(check(1.049) == Warnings{});
-  CHECK(check(1.2) == Warnings{"then: the reference product on cpu:1 takes 240.0 us, +20.0 % "
-                               "against the start"});
-  CHECK(check(0.9) == Warnings{"then: the reference product on cpu:1 takes 180.0 us, -10.0 % "
-                               "against the start"});
+  CHECK(
+      check(1.2) ==
+      Warnings{
+          "then: the reference product on cpu:1 takes 240.0 us, +20.0 % compared with the start"});
+  CHECK(
+      check(0.9) ==
+      Warnings{
+          "then: the reference product on cpu:1 takes 180.0 us, -10.0 % compared with the start"});
   CHECK(check(0.96) == Warnings{});
 
   factor = 1.2;
   CHECK(watch.Look("later").change == doctest::Approx(0.2));
   CHECK(watch.Look("later").text ==
-        "the reference product on cpu:1 takes 240.0 us, +20.0 % against the start");
+        "the reference product on cpu:1 takes 240.0 us, +20.0 % compared with the start");
   // A resumed profile is compared with the first one.
   std::map<std::string, std::string> properties;
   watch.Describe(properties);

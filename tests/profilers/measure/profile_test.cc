@@ -332,12 +332,12 @@ TEST_CASE("a profile of another machine is refused, naming both") {
   const CostTable table = ProfileMachine(two, graphs, SmallOptions());
   const auto three = MakeVirtualMachine(1).Make();
   CHECK(MessageOf<InputError>([&] { ProfileMachine(three, graphs, SmallOptions(), table); }) ==
-        "the profile to go on with is of machine \"" + DescribeMachine(*two) + "\", this is \"" +
+        "the profile to resume is of machine \"" + DescribeMachine(*two) + "\", but this is \"" +
             DescribeMachine(*three) + "\"");
   const auto newer = std::make_shared<ScriptedBackend>(MakeVirtualMachine(0).Make());
   newer->properties["cpu"] = "other";
   CHECK(MessageOf<InputError>([&] { ProfileMachine(newer, graphs, SmallOptions(), table); }) ==
-        "the profile to go on with is of machine \"" + DescribeMachine(*two) +
+        "the profile to resume is of machine \"" + DescribeMachine(*two) +
             "\" with cpu \"virtual\", which now has \"other\"");
 }
 
@@ -387,9 +387,9 @@ TEST_CASE("a device that fails ends the profile, after a checkpoint") {
   const std::string message =
       MessageOf<RunError>([&] { ProfileMachine(backend, graphs, SmallOptions(), {}, events); });
   CHECK(message.starts_with("device \"cpu:0\" failed at op aten."));
-  CHECK(
-      message.ends_with(": the device fell off the bus; then at the reference product: the device "
-                        "fell off the bus"));
+  CHECK(message.ends_with(
+      ": the device fell off the bus; afterwards it failed at the reference product: the device "
+      "fell off the bus"));
   REQUIRE(kept);
   CHECK_FALSE(kept->complete);
   CHECK(kept->Find("cpu")->ops.size() == 5);
@@ -407,7 +407,7 @@ TEST_CASE("copies, dispatch and steps that fail are left out, too") {
   CHECK(table.complete);
   CHECK(HasWarning(
       table,
-      "left out: copies of 8192 B and more over cpu:1->cpu:0 on cpu:1, cpu:0: out of memory"));
+      "left out: copies of at least 8192 B over cpu:1->cpu:0 on cpu:1, cpu:0: out of memory"));
   CHECK(HasWarning(table, "left out: dispatch on cpu:0: no timer"));
   CHECK(HasWarning(table,
                    "left out: whole steps of graph \"matrices\" on cpu:0: cpu:1: 5 B are missing"));
@@ -425,10 +425,10 @@ TEST_CASE("drift: clocks and the reference product are watched") {
   backend->clock_mhz = [&] { return reads++ < 2 ? 2000 : 1800; };
   backend->slowdown = [&](int) { return backend->copies > 0 ? 1.08 : 1.0; };
   const CostTable table = ProfileMachine(backend, OneGraph(15, 20), SmallOptions());
-  CHECK(
-      HasWarning(table, "after the ops: the clock of cpu:0 reads 1800 MHz, 2000 MHz at the start"));
+  CHECK(HasWarning(
+      table, "after the ops: the clock of cpu:0 is at 1800 MHz; it was at 2000 MHz at the start"));
   CHECK(HasWarning(table, "after the links: the reference product on cpu:0 takes "));
-  CHECK(HasWarning(table, " us, +8.0 % against the start"));
+  CHECK(HasWarning(table, " us, +8.0 % compared with the start"));
   CHECK_FALSE(HasWarning(table, "after the ops: the reference product"));
   // Within the tolerance nothing is said.
   const auto calm = std::make_shared<ScriptedBackend>(MakeVirtualMachine(0).Make());
@@ -482,7 +482,7 @@ TEST_CASE("drift: what is slower for good ends the profile, and keeps what was m
   CHECK(message.starts_with(
       "the machine changed while it was profiled: phase \"links\", attempt 3 of 3: "
       "the reference product on cpu:0 takes "));
-  CHECK(message.ends_with(" us, +25.0 % against the start, expected at most 10 %"));
+  CHECK(message.ends_with(" us, +25.0 % compared with the start, expected at most 10 %"));
   REQUIRE(kept);
   CHECK_FALSE(kept->complete);
   CHECK(kept->links.empty());
@@ -521,7 +521,7 @@ TEST_CASE("drift: a start that was disturbed is taken again, since nothing depen
   CHECK(table.warnings.size() == 1);
   CHECK(
       HasWarning(table, "phase \"ops\" was measured again: the reference product on cpu:0 takes "));
-  CHECK(HasWarning(table, "us, -33.3 % against the start"));
+  CHECK(HasWarning(table, "us, -33.3 % compared with the start"));
 }
 
 TEST_CASE("slow steps are taken of fewer placements, which is said") {
@@ -530,7 +530,7 @@ TEST_CASE("slow steps are taken of fewer placements, which is said") {
   options.in_situ_seconds = 1e-9;
   const auto backend = std::make_shared<ScriptedBackend>(MakeVirtualMachine(0).Make());
   const CostTable table = ProfileMachine(backend, graphs, options);
-  CHECK(HasWarning(table, "graph \"matrices\": whole steps of 3 instead of 8 placements"));
+  CHECK(HasWarning(table, "graph \"matrices\": executed 3 instead of 8 placements"));
   CHECK(backend->loads == 3);
 }
 

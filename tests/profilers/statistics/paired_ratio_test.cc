@@ -48,7 +48,7 @@ TEST_CASE("five rounds tell nothing apart; rounds go in pairs") {
   CHECK(!ratio.differs());
   CHECK(ComparePaired(std::vector<double>(6, 100), std::vector<double>(6, 200)).differs());
   CHECK(MessageOf<InputError>([&] { ComparePaired(five, std::vector<double>(6, 1)); }) ==
-        "paired steps: 5 and 6 rounds, expected as many of both, at least 1");
+        "paired steps: 5 and 6 rounds, expected equal numbers of at least 1");
 }
 
 TEST_CASE("pairs of placements: which differ, and how many of these were simulated in order") {

@@ -137,14 +137,14 @@ TEST_CASE("routes that are missing") {
 
 TEST_CASE("what no GPU simulates is refused") {
   CHECK_THROWS_WITH_AS(OnHost(LongChain(3), {.semantics = Semantics::kQueue}),
-                       "a GPU simulates stream semantics, not queue",
+                       "a GPU simulates stream semantics and not queue",
                        InputError);
   ProblemBuilder b;
   b.Device("d0", kUnlimitedMemory);
   b.Op("a", {5'000'000'000}, {}, 8);
   CHECK_THROWS_WITH_AS(OnHost(b.Build()),
-                       "some op or transfer takes too long for a GPU, which counts nanoseconds in "
-                       "32 bits; simulate without a GPU",
+                       "an op or transfer takes too long for a GPU, which counts nanoseconds in 32 "
+                       "bits; simulate without a GPU",
                        InputError);
 }
 

@@ -27,7 +27,7 @@ bool GpuCanSimulate() {
 TEST_CASE("without a GPU it is said why, and what to do") {
   const std::string reason = WhyNoGpu(0);
   if (reason.empty()) return;
-  CHECK(reason.starts_with("gpu 0: no simulation on GPUs: "));
+  CHECK(reason.starts_with("gpu 0: cannot simulate on GPUs: "));
   CHECK(reason.ends_with("; simulate without a GPU, or on a machine with one"));
   if (ThisSimulatorGpuModule().module == nullptr) {
     CHECK(reason.find(ThisSimulatorGpuModule().error) != std::string::npos);
@@ -36,7 +36,7 @@ TEST_CASE("without a GPU it is said why, and what to do") {
   b.Op("a", {1});
   CHECK_THROWS_WITH_AS(MakeGpuSimulator(b.Build(), kOnGpu, 0), reason.c_str(), RunError);
   CHECK_THROWS_WITH_AS(MakeGpuSimulator(b.Build(), {.semantics = Semantics::kQueue}, 0),
-                       "a GPU simulates stream semantics, not queue",
+                       "a GPU simulates stream semantics and not queue",
                        InputError);
 }
 
@@ -52,9 +52,9 @@ TEST_CASE("this build's module opens") {
 TEST_CASE("semantics and objectives that no GPU simulates") {
   CHECK(WhyNotOnGpu(Semantics::kStream, Objective::kStepTime) == "");
   CHECK(WhyNotOnGpu(Semantics::kQueue, Objective::kStepTime) ==
-        "a GPU simulates stream semantics, not queue");
+        "a GPU simulates stream semantics and not queue");
   CHECK(WhyNotOnGpu(Semantics::kStream, Objective::kPeriod) ==
-        "a GPU simulates step times, not the period");
+        "a GPU simulates step times and not the period");
 }
 
 TEST_CASE("GPU: one that is not there") {

@@ -4,7 +4,7 @@
     problem = emplace.Problem("inception_v3", "2xk80", coarsen=[{"merge_cheapest": {"groups": 128}}])
     outcomes = problem.evaluate(placements)         # uint8 [B, num_groups] -> times [ns], memory [B]
     found = emplace.search(problem, "learned_local_search", seconds=2)
-    problem.timeline(found.placement)               # every op, transfer and byte of that step
+    problem.timeline(found.placement)               # all events of this step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
 Costs      costs_from_trace (from a trace of your own steps, like `emplace costs`) -> TraceCosts
@@ -88,8 +88,9 @@ def _compiled() -> Any:
     try:
         from . import _emplace
     except ImportError as error:
-        raise ImportError(f"the compiled part of emplace does not load ({error}); from the source tree only "
-                          "emplace.importers and emplace.results are there: pip install ./scripts/emplace") from error
+        raise ImportError(f"the compiled part of emplace does not load ({error}); only emplace.importers and "
+                          "emplace.results work from the source tree; to install the package: pip install "
+                          "./scripts/emplace") from error
     for name in ("BudgetExhausted", "InputError", "Interrupted", "RunError"):
         getattr(_emplace, name).__module__ = __name__  # the name under which users know them
     configs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "configs")

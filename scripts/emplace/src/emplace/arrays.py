@@ -36,7 +36,7 @@ def graph_from_arrays(op_names: Sequence[str], edges: npt.ArrayLike, output_byte
     count = len(op_names)
     pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     if pairs.size and not (0 <= pairs.min() and pairs.max() < count):
-        raise ValueError(f"edges: ids from {pairs.min()} to {pairs.max()}; there are {count} ops")
+        raise ValueError(f"edges: ids from {pairs.min()} to {pairs.max()}, but there are {count} ops")
     sizes = _column("output_bytes", output_bytes, count)
     work = _column("flops", flops, count)
     moved = None if bytes_accessed is None else _column("bytes_accessed", bytes_accessed, count)

@@ -20,11 +20,13 @@ def tune(arguments: Sequence[str]) -> int:
 
 
 COMMANDS = {"costs": costs_command.main, "import": import_command.main, "place": place_command.main,
-            "tune": tune}  # the commands that the C++ program lacks
-SENTENCES = {"costs": "Traces of your own steps (PyTorch's profiler, Nsight Systems) as measured costs of a graph",
-             "import": "A model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
-             "place": "From a model to a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp and others",
-             "tune": "Settings of an agent, drawn at random or by TPE with pruning (Optuna)"}
+            "tune": tune}  # the commands that the C++ program does not have
+SENTENCES = {"costs": "Make measured costs of a graph from traces of your own steps (PyTorch's profiler, Nsight "
+                      "Systems)",
+             "import": "Import a model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
+             "place": "Place a model and write a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp "
+                      "and others",
+             "tune": "Tune the settings of an agent, at random or by TPE with pruning (Optuna)"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

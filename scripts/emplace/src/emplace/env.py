@@ -185,7 +185,7 @@ class _Batch:
         if devices.size and (devices.min() < 0 or devices.max() >= self.devices):
             raise ValueError(f"action: device {devices.min()} to {devices.max()}; there are {self.devices}")
         if not self.problem.allowed[groups, devices].all():
-            raise ValueError("action: a group may not be on that device; info['action_mask'] says which may")
+            raise ValueError("action: a group may not be on that device; info['action_mask'] has the allowed actions")
         if self.formulation == "one_shot":
             self.placement[indices] = devices
         else:
@@ -329,7 +329,8 @@ def _problem_of(problem: Problem | None, graph: Any, cluster: Any, options: dict
     if problem is None:
         return emplace.Problem(graph, cluster, **options)
     if options or graph is not None or cluster is not None:
-        raise ValueError(f"{ID}: got {', '.join(options) or 'graph or cluster'} beside problem=, which has its own")
+        raise ValueError(f"{ID}: got {', '.join(options) or 'graph or cluster'} together with problem=, which has its "
+                         "own")
     return problem
 
 

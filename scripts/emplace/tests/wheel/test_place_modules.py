@@ -37,7 +37,7 @@ class Units(unittest.TestCase):
         document = transformer(1)
         for op in document["ops"]:
             op.pop("attributes", None)
-        with self.assertRaisesRegex(emplace.InputError, "no op tells its module"):
+        with self.assertRaisesRegex(emplace.InputError, "no op names its module"):
             modules.find(document)
 
 

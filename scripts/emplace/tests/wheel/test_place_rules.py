@@ -51,7 +51,7 @@ class Layers(unittest.TestCase):
         self.assertEqual(layers.as_grain(document, parts, 2).names[-1], "behind the layers")
 
     def test_no_row_of_layers(self) -> None:
-        with self.assertRaisesRegex(PlaceFailure, "no row of layers"):
+        with self.assertRaisesRegex(PlaceFailure, "no sequence of layers"):
             layers.split(transformer(1))
 
 

@@ -109,7 +109,7 @@ class DeviceMaps(TestCase):
                                                  cluster(["c0", "g0"], [10**8] * 2), seconds=1.0))
         from emplace.place.decide import decide
 
-        with self.assertRaisesRegex(PlaceFailure, "do not say what was placed"):
+        with self.assertRaisesRegex(PlaceFailure, "do not express the placement"):
             decide(target, self.path("m"))
         target.close()
 
@@ -205,7 +205,7 @@ class Command(TestCase):
             told = json.loads(done.stdout)
             self.assertEqual(told["files"], [self.path(name) for name in files])
             self.assertEqual(told["as_exported"], told["as_placed"])
-            self.assertIn("costs: modelled (roofline), since there is no measured table", done.stderr)
+            self.assertIn("costs: modelled (roofline), because no measured table is given", done.stderr)
         done = command("place", self.path("g.json.gz"), "--cluster", "2xa100_pcie", "--for", "vllm", "--seconds", "1",
                        "-o", self.path("g"), "--quiet")
         self.assertRegex(done.stdout, r"as exported, read back +\d+\.\d{3} ")
@@ -221,11 +221,11 @@ class Command(TestCase):
                 ([graph, *on], "--for is missing"),
                 ([graph, *on, "--for", "tensorrt"], "no such target; choices: transformers"),
                 ([graph, "--cluster", "2xa101", "--for", "vllm"], "2xa101"),
-                ([graph, *on, "--for", "transformers", "--objective", "period"], "there is only step_time"),
+                ([graph, *on, "--for", "transformers", "--objective", "period"], "its only objective is step_time"),
                 ([graph, *on, "--for", "vllm", "-o", self.path("no/x")], "there is no folder"),
                 ([graph, *on, "--for", "onnxruntime"], "expected an .onnx file"),
                 ([broken, *on, "--for", "vllm"], "broken.json: "),
-                ([self.path("no.xyz"), *on, "--for", "vllm"], "say --from FORMAT")]:
+                ([self.path("no.xyz"), *on, "--for", "vllm"], "give --from FORMAT")]:
             done = command("place", *arguments, code=2)
             self.assertIn(message, done.stderr)
             self.assertEqual(len(re.findall(r"^emplace place: ", done.stderr, re.M)), 1, done.stderr)

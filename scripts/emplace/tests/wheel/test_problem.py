@@ -38,7 +38,7 @@ class FromArrays(TestCase):
         graph = emplace.graph_from_arrays(["a", "b"], [[0, 1]], [8, 8])
         cluster = emplace.cluster_from_arrays(["x", "y"], 1e9, kinds="k")
         for costs, message in [([[1, 2], [3, 3]], 'both of kind k'), ([[1, 1]], r"shape \[1, 2\]; expected .* \[2, 2\]"),
-                               ([[-2, -2], [1, 1]], "got -2"), ([[-1, -1], [1, 1]], '"a" may run on no device')]:
+                               ([[-2, -2], [1, 1]], "got -2"), ([[-1, -1], [1, 1]], '"a" may not run on any device')]:
             with self.assertRaisesRegex(emplace.InputError, message):
                 emplace.Problem(graph, cluster, costs=np.array(costs, dtype=np.int64))
         with self.assertRaisesRegex(emplace.InputError, "cycle"):
@@ -117,9 +117,9 @@ class Evaluation(TestCase):
         expected = self.problem.evaluate(placements).step_time.tolist()
         self.assertEqual(self.problem.evaluate(placements.astype(np.int64)).step_time.tolist(), expected)
         self.assertEqual(self.problem.evaluate(placements.astype(np.int32)).step_time.tolist(), expected)
-        with self.assertRaisesRegex(emplace.InputError, "-1 at position 0 is no device index"):
+        with self.assertRaisesRegex(emplace.InputError, "-1 at position 0 is not a device index"):
             self.problem.evaluate(np.full((1, self.problem.num_groups), -1))
-        with self.assertRaisesRegex(emplace.InputError, "has 3 groups; the problem has 64"):
+        with self.assertRaisesRegex(emplace.InputError, "has 3 groups, but the problem has 64"):
             self.problem.evaluate(np.zeros((1, 3), dtype=np.uint8))
         with self.assertRaises(TypeError):
             self.problem.evaluate(np.zeros((1, 64)))

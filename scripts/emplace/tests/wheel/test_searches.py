@@ -58,7 +58,7 @@ class InMemory(TestCase):
         problem = chain([[10, 20], [30, 5]])
         with self.assertRaisesRegex(emplace.RunError, r"my_agents.Broken: KeyError at .*my_agents.py:\d+: 'nothing here'"):
             emplace.search(problem, my_agents.Broken, steps=1)
-        with self.assertRaisesRegex(emplace.RunError, "only be used within the step"):
+        with self.assertRaisesRegex(emplace.RunError, "only be used within its own step"):
             emplace.search(problem, my_agents.Keeps, steps=2)
         for name, message in [("python:my_agents.Smapler", "choices: .*Sampler"), ("python:no_such.Thing", "no_such"),
                               ("python:/no/file.py:A", "no such Python file"), ("python:x", "expected python:MODULE")]:

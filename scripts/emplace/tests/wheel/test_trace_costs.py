@@ -142,9 +142,9 @@ class ByHand(TestCase):
         costs = costs_from_trace(self.trace(document), graph, "h100")
         # 0.75 of 11 us.
         self.assertEqual(costs.devices[0].unmatched, [("aten::sort", 750)])
-        for text in ("graph step has cost_ns for h100, which count before the file",
-                     "has no shapes (record_shapes=True): ops are matched by kind and order alone",
-                     "h100: 6.8% of the traced time is in no op: aten::sort 6.8%"):
+        for text in ("graph step has cost_ns for h100, which have priority over the file",
+                     "has no shapes (record_shapes=True), so ops are matched by kind and order only",
+                     "h100: 6.8% of the traced time is not in any op: aten::sort 6.8%"):
             self.assertIn(text, "\n".join(costs.warnings))
         self.assertEqual(json.loads(costs.text)["warnings"], costs.warnings)
         self.assertIn("largest without an op [ms a step]: aten::sort 0.001", costs.report())
@@ -162,11 +162,11 @@ class ByHand(TestCase):
             each["dur"] = 0
         larger = json.loads(json.dumps(cpu_trace()).replace("[4, 6]", "[8, 6]").replace("[6, 4]", "[6, 8]"))
         for document, kinds, expected in (
-                (cpu_trace(), (), "t.json: the trace has no kernels of a GPU that it names; say --device-kind NAME"),
-                (other, "k", "t.json: 0% of the traced time (but for updates) is in ops of graph step, expected at "
+                (cpu_trace(), (), "t.json: the trace has no kernels of a named GPU; give --device-kind NAME"),
+                (other, "k", "t.json: 0% of the traced time (without updates) is in ops of graph step, expected at "
                              "least 50%; without an op: aten::other_matmul 44%"),
                 (larger, "k", "Is it the same model, with the same batch, shapes and dtype?"),
-                (quick, "k", "t.json: its operators took no time"),
+                (quick, "k", "t.json: its operators have no times"),
                 (cpu_trace(), "h100", "device kind h100: is a gpu, but"),
                 (cpu_trace(), ("a", "b"), "2 device kinds for 1 traces"),
                 (changed(dur="long"), "k", "traceEvents[2] 'aten::mm': dur is 'long', expected a number"),
@@ -344,7 +344,7 @@ class OfTheCpu(TestCase):
             costs_from_trace(str(trace), self.graph(images(), None), "mine")
         text = json.dumps({"traceEvents": [1, 2, 3]})[:-3]
         pathlib.Path(self.path("cut.json")).write_text(text, encoding="utf-8")
-        with self.assertRaisesRegex(ImportFailure, "cut.json:1: is no JSON"):
+        with self.assertRaisesRegex(ImportFailure, "cut.json:1: is not JSON"):
             costs_from_trace(self.path("cut.json"), self.graph(images(), None), "mine")
 
 

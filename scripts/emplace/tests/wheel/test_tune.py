@@ -126,9 +126,9 @@ class Studies(TestCase):
     def test_the_command(self) -> None:
         path = self.write(CONFIG)
         done = command("tune", path, "-o", self.path("out"))
-        self.assertIn("which settings mattered", done.stdout)
+        self.assertIn("importance of settings", done.stdout)
         self.assertIn("#7 ", done.stderr)
-        settings = done.stdout[done.stdout.index("agents:"):done.stdout.index("\nwhich settings")]
+        settings = done.stdout[done.stdout.index("agents:"):done.stdout.index("\nimportance of settings")]
         self.assertEqual(yaml.safe_load(settings)["agents"][0]["name"], "hill_climb")
         self.assertEqual(json.loads(command("tune", path, "-o", self.path("out"), "--json", "--quiet").stdout)["folder"],
                          self.path("out"))

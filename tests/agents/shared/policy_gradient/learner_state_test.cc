@@ -52,7 +52,7 @@ TEST_CASE("learners with other parameters or another optimizer are refused by na
   CHECK(refusal(SavedLearner(), replaced("adam\n0\n", "adam\n-1\n")) ==
         "agent state: expected a number of updates, got -1");
   CHECK(refusal(SavedLearner(), saved.substr(0, saved.rfind("1x4:"))) ==
-        "agent state: expected a moment, it ends there");
+        "agent state: expected a moment, got the end of the text");
 }
 
 TEST_CASE("parameters alone are written, read and copied bit by bit") {

@@ -12,7 +12,7 @@ Each format is a module of this package and one line of `FORMATS`. The module ha
 
 A module may also have a function `import_<format>(...)`, which takes objects of the framework. A module
 imports its framework only when it is called. If a model cannot be imported, `ImportFailure` is thrown; its
-message says where, why, and how to proceed. Parts that the graph can do without are left out and listed in
+message says where, why, and how to proceed. Parts that the graph does not need are left out and listed in
 `Imported.dropped`.
 """
 
@@ -38,11 +38,11 @@ class ImportFailure(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Dropped:
-    """A part of the model that the graph lacks, or about which the graph knows less than the model."""
+    """A part of the model that is missing or less exact in the graph."""
 
     what: str   # such as "Dropout", "op kind aten.foo"; a term of the model's framework
     count: int  # number of occurrences
-    why: str    # such as "no FLOP formula: costs count its bytes alone"
+    why: str    # such as "no FLOP formula: only its bytes have a cost"
 
     def __str__(self) -> str:
         return f"{self.what} x {self.count:,}: {self.why}"
@@ -74,7 +74,7 @@ class Imported:
         """Returns a few lines of text for people: the contents of the graph, and the dropped parts."""
         lines = [graph_file.summary(self.document)]
         if self.dropped:
-            lines += ["dropped, or known less well:", *(f"  {dropped}" for dropped in self.dropped)]
+            lines += ["dropped or less exact:", *(f"  {dropped}" for dropped in self.dropped)]
         return "\n".join(lines)
 
 
@@ -86,7 +86,7 @@ class Format:
     sentence: str                  # describes the values of MODEL
     endings: tuple[str, ...] = ()  # endings of its file names
     keys: tuple[str, ...] = ()     # keys of the outermost object of its JSON files; a file must have all of them
-    packages: tuple[str, ...] = ()  # Python packages that reading needs
+    packages: tuple[str, ...] = ()  # Python packages needed to read it
 
     def module(self) -> Any:
         return importlib.import_module(f"{__name__}.{self.name}")
@@ -122,8 +122,8 @@ def format_of(model: str, formats: Iterable[Format] = FORMATS) -> Format:
     if len(fitting) == 1:
         return fitting[0]
     choices = ", ".join(format.name for format in (fitting or formats))
-    why = "is of several formats" if fitting else "is of no format that is known by its name"
-    raise ImportFailure(f"{model}: {why}; say --from FORMAT (choices: {choices})")
+    why = "fits several formats" if fitting else "has no name of a known format"
+    raise ImportFailure(f"{model}: {why}; give --from FORMAT (choices: {choices})")
 
 
 def read(model: str, format: str | None = None, **options: Any) -> Imported:
@@ -161,7 +161,7 @@ def read_json(path: str) -> dict[str, Any]:
     try:
         document = graph_file.read(path)
     except json.JSONDecodeError as error:
-        raise ImportFailure(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
+        raise ImportFailure(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
     except (OSError, EOFError, ValueError) as error:
         raise ImportFailure(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(document, dict):
@@ -181,8 +181,8 @@ def require(packages: Sequence[str], extra: str) -> None:
             raise ImportFailure(f"the Python package {error.name!r} is missing; install it with: "
                                 f"{sys.executable} -m pip install 'emplace-placement[{extra}]'") from error
         except ImportError as error:
-            raise ImportFailure(f"the Python package {package!r} is there but does not load ({error}); "
-                                f"install it with what it needs by: {sys.executable} -m pip install "
+            raise ImportFailure(f"the Python package {package!r} is installed but does not load ({error}); install it "
+                                f"with its dependencies by: {sys.executable} -m pip install "
                                 f"'emplace-placement[{extra}]'") from error
 
 

@@ -50,12 +50,12 @@ def require_folder(output: str) -> None:
 
 def _run(arguments: list[str], prog: str) -> int:
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("model", nargs="?", metavar="MODEL", help="what to import, see the formats")
-    common.add_argument("--from", dest="format", metavar="FORMAT", help="of MODEL (default: by its name)")
+    common.add_argument("model", nargs="?", metavar="MODEL", help="model to import; see the formats")
+    common.add_argument("--from", dest="format", metavar="FORMAT", help="format of MODEL (default: by its name)")
     common.add_argument("-o", "--output", metavar="FILE",
                         help="graph file, .json or .json.gz (default: <name of MODEL>.json.gz); the graph "
                              "is named after it")
-    common.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
+    common.add_argument("--quiet", action="store_true", help="print only errors on stderr")
     wants_help = any(argument in ("-h", "--help") for argument in arguments)
     rest = [argument for argument in arguments if argument not in ("-h", "--help")]
     known, _ = common.parse_known_args(rest)

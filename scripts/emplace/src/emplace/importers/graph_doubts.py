@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from .dtypes import DTYPE_BITS, dtype_name
 
-SOURCE_KINDS = ("parameter", "constant")  # kinds that hold a value between steps and cost nothing to run
+SOURCE_KINDS = ("parameter", "constant")  # kinds that keep a value between steps and cost nothing to run
 RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")  # of tensors that must be stored on a device
 
 _FACTOR = 1.9     # counting a multiply-add once, or f32 sizes for f16 elements, gives an error of factor 2
@@ -88,7 +88,7 @@ def _no_producer(graph: _Graph) -> Iterator[_Line]:
     for t, tensor in enumerate(graph.tensors):
         role = tensor.get("role", "activation")
         if graph.producer[t] is None and role != "input":
-            yield lambda: (f"{graph.at_tensor(t)}: role: got {role}, but no op produces the tensor, so that every "
+            yield lambda: (f"{graph.at_tensor(t)}: role: got {role}, but no op produces the tensor, so every "
                            "device has it at no cost; expected input")
 
 
@@ -184,7 +184,7 @@ def _no_flops(graph: _Graph) -> Iterator[_Line]:
     for v, op in enumerate(graph.ops):
         if op.get("flops", 0) == 0 and _has_work(_base(op["kind"])) and _is_counted(graph, op):
             yield lambda: (
-                f"{graph.at_op(v)}: flops: got 0, so that this {op['kind']} costs its bytes alone; expected "
+                f"{graph.at_op(v)}: flops: got 0, so only the bytes of this {op['kind']} have a cost; expected "
                 + ("".join(f"about {count:.0f} for {_factors(graph, op)}" for count in _expected_flops(graph, op)[:1])
                    or "its FLOPs, a multiply-add counting two"))
 

@@ -207,7 +207,7 @@ class GraphBuilder:
 def check(document: Mapping[str, Any]) -> list[str]:
     """Returns every broken rule of the format, one sentence each; an empty list means that the graph is valid."""
     if not isinstance(document, Mapping):
-        return ["the file holds no JSON object"]
+        return ["the file contains no JSON object"]
     errors: list[str] = []
     if document.get("format") != FORMAT:
         errors.append(f"format is {document.get('format')!r}, expected {FORMAT!r}")
@@ -364,7 +364,7 @@ def _put(record: dict[str, Any], key: str, value: Any, default: Any) -> None:
 
 
 def _unknown_dtype(dtype: Any) -> str:
-    return f"unknown element type {dtype!r}; choices: {', '.join(DTYPE_BITS)}, or what frameworks call them"
+    return f"unknown element type {dtype!r}; choices: {', '.join(DTYPE_BITS)}, or their names in frameworks"
 
 
 def _is_count(value: Any) -> bool:
@@ -403,11 +403,11 @@ def _check_tensors(tensors: Sequence[Mapping[str, Any]], errors: list[str]) -> N
         alias, steps = t.get("alias_of"), 0
         while alias is not None and steps <= len(tensors):
             if not _is_count(alias) or alias >= len(tensors):
-                errors.append(f"{where}: alias_of is {alias!r}, but there is no such tensor")
+                errors.append(f"{where}: alias_of is {alias!r}, but this tensor does not exist")
                 break
             alias, steps = tensors[alias].get("alias_of"), steps + 1
         if steps > len(tensors):
-            errors.append(f"{where}: alias_of runs in a circle")
+            errors.append(f"{where}: alias_of forms a cycle")
 
 
 def _check_ops(tensors: Sequence[Mapping[str, Any]], ops: Sequence[Mapping[str, Any]],
@@ -479,9 +479,9 @@ def _find_cycle(num_ops: int, predecessors: Sequence[Sequence[int]]) -> list[int
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Check emplace-graph files; say what is in them.")
+    parser = argparse.ArgumentParser(description="Check emplace-graph files and summarise their contents.")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a .json or .json.gz graph")
-    parser.add_argument("--strict", action="store_true", help="plausible mistakes are errors")
+    parser.add_argument("--strict", action="store_true", help="treat likely mistakes as errors")
     options = parser.parse_args(arguments)
     status = 0
     for path in options.files:

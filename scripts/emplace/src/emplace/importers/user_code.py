@@ -20,7 +20,7 @@ def split(model: str, function: str | None, default: str) -> tuple[str, str]:
     if not colon or not path.endswith(".py"):
         return model, function or default
     if function not in (None, name):
-        raise ImportFailure(f"{model}: names the function {name!r}, --function another one, {function!r}")
+        raise ImportFailure(f"{model}: names the function {name!r}, but --function names another one, {function!r}")
     return path, name
 
 

@@ -39,7 +39,8 @@ class DeviceMapTarget(Target):
         self._simulation = Simulation(document, request.cluster, request.costs, request.objective)
         self.notes.append(f"grain: {len(units.names)} units of modules; one runs after another, as hooks run them")
         if not request.inference and self.offloads:
-            self.notes.append("training: weights are not offloaded: hooks that offload them have no backward pass")
+            self.notes.append("training: weights are not offloaded, because the hooks that offload them have no "
+                              "backward pass")
 
     def alternatives(self) -> list[Row]:
         rows = [self._row(f"one device, {self.request.cluster.device_names[device]}", {"": self._called(device)})
@@ -67,7 +68,7 @@ class DeviceMapTarget(Target):
             return tuple(number[device] for device in device_map.read(self._units.document, entries,
                                                                             self.offloads))
         except KeyError as error:
-            raise PlaceFailure(f"device_map: there is no device {error.args[0]!r} on cluster "
+            raise PlaceFailure(f"device_map: device {error.args[0]!r} does not exist on cluster "
                                f"{self.request.cluster.name!r}") from None
 
     def _called(self, device: int) -> Any:
@@ -187,13 +188,13 @@ class DeviceMapTarget(Target):
             return [Row(label, None, default=True, note="the package accelerate is not installed")]
         cluster = self.request.cluster
         room = {self._called(device): int(cluster.memory[device]) for device in (*self._gpus, *self._cpus[:1])}
-        logging.getLogger("accelerate").setLevel(logging.ERROR)  # it reports that these GPUs are not in this machine
+        logging.getLogger("accelerate").setLevel(logging.ERROR)  # it reports that this machine does not have these GPUs
         entries = dict(infer_auto_device_map(self._module, max_memory=room, no_split_module_classes=list(
             getattr(self._module, "_no_split_modules", None) or ())))
         if "disk" in entries.values():
-            return [Row(label, None, default=True, note="it wants a disk, which the cluster does not have")]
+            return [Row(label, None, default=True, note="it needs a disk, which the cluster does not have")]
         if "cpu" in entries.values() and len(set(entries.values())) > 1 and not self._can_offload:
-            return [Row(label, None, default=True, note="it offloads weights, which training cannot")]
+            return [Row(label, None, default=True, note="it offloads weights, which is not possible in training")]
         row = self._row(label, entries, default=True)
         self._default_choices = [*self._default_choices, *self.as_choices(row.device_of_op)]
         return [row]

@@ -33,7 +33,7 @@ def _run(arguments: list[str], prog: str) -> int:
     parser = argparse.ArgumentParser(prog=prog, parents=[common], description=_DESCRIPTION,
                                      formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog())
     if format is not None:
-        format.module().add_arguments(parser.add_argument_group(f"of the format {format.name}"))
+        format.module().add_arguments(parser.add_argument_group(f"options of the format {format.name}"))
     options = parser.parse_args(arguments)  # exits here if help is requested
     for name in ("cluster", "target"):
         if getattr(options, name) is None:
@@ -41,8 +41,8 @@ def _run(arguments: list[str], prog: str) -> int:
     kind = targets.find(options.target)
     objective = options.objective or kind.objectives[0]
     if objective not in kind.objectives:
-        raise PlaceFailure(f"--objective {objective}: {kind.name} runs one step after another, so that there is only "
-                           f"{' or '.join(kind.objectives)}")
+        raise PlaceFailure(f"--objective {objective}: {kind.name} runs one step after another, so its only objective "
+                           f"is {' or '.join(kind.objectives)}")
     stem = options.output or _stem(options.model)
     require_folder(stem)
     return _place(options, format, kind, objective, stem)
@@ -79,7 +79,7 @@ def _document(options: argparse.Namespace, format: Format | None, kind: type[Tar
     forward = getattr(options, "inference", None) is False and not (options.optimizer or options.loss)
     if kind.inference_first and forward:
         options.inference = True
-        told.append(f"the forward pass alone, since {kind.name} is for inference (--optimizer NAME: a training step)")
+        told.append(f"only the forward pass, because {kind.name} is for inference (--optimizer NAME: a training step)")
     imported = format.module().read(options.model, options)
     imported.document["name"] = graph_name(_stem(options.model))
     errors = graph_file.check(imported.document)
@@ -96,12 +96,12 @@ def _document(options: argparse.Namespace, format: Format | None, kind: type[Tar
 def _costs(table: str | None, document: dict[str, Any], cluster: Any) -> str:
     """Returns the source of the costs."""
     if table:
-        return f"costs: measured, {table}; what it lacks is modelled"
+        return f"costs: measured, {table}; the model gives those that it does not have"
     kinds = set(cluster.device_kinds)
     measured = sum(bool(kinds & set(op.get("cost_ns", ()))) for op in document["ops"])
     if measured:
         return f"costs: measured in the graph for {measured} of {len(document['ops'])} ops, else modelled"
-    return "costs: modelled (roofline), since there is no measured table (--costs TABLE)"
+    return "costs: modelled (roofline), because no measured table is given (--costs TABLE)"
 
 
 def _tell(options: argparse.Namespace, lines: Sequence[str]) -> None:
@@ -123,19 +123,20 @@ def _format(known: argparse.Namespace) -> Format | None:
 def _common(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, add_help=False)
     parser.add_argument("model", nargs="?", metavar="MODEL",
-                        help="what `emplace import` takes, or a graph file that it made")
+                        help="a MODEL of `emplace import`, or a graph file that it wrote")
     parser.add_argument("--cluster", metavar="C", help="a name of `emplace list clusters`, or a file")
-    parser.add_argument("--for", dest="target", metavar="TARGET", help="who runs the model, see below")
-    parser.add_argument("--from", dest="format", metavar="FORMAT", help="of MODEL (default: by its name)")
+    parser.add_argument("--for", dest="target", metavar="TARGET", help="runtime of the model, see below")
+    parser.add_argument("--from", dest="format", metavar="FORMAT", help="format of MODEL (default: by its name)")
     parser.add_argument("--costs", metavar="TABLE", help="measured costs: a name of `emplace list costs`, or a file")
     parser.add_argument("--objective", choices=("step_time", "period"),
                         help="one step, or the time between steps of a pipeline (default: the target's first)")
-    parser.add_argument("--memory-only", action="store_true", help="any placement that fits, whatever its time")
-    parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="of the search (default: 10)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the search (default: 0)")
-    parser.add_argument("-o", "--output", metavar="STEM", help="files' names up to their endings (default: MODEL's)")
-    parser.add_argument("--json", action="store_true", help="the table as JSON, times in ns and memory in bytes")
-    parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors")
+    parser.add_argument("--memory-only", action="store_true", help="write any placement that fits, whatever its time")
+    parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="time of the search (default: 10)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (default: 0)")
+    parser.add_argument("-o", "--output", metavar="STEM", help="names of the files without their endings (default: "
+                                                               "MODEL's)")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON, times in ns and memory in bytes")
+    parser.add_argument("--quiet", action="store_true", help="print only errors on stderr")
     return parser
 
 
@@ -150,7 +151,7 @@ _DESCRIPTION = "Place a model on a cluster at the grain that a target can expres
 def _epilog() -> str:
     width = max(map(len, targets.TARGETS))
     lines = "\n".join(f"  {name:{width}}  {targets.find(name).sentence}" for name in targets.TARGETS)
-    return (f"targets:\n{lines}\n\nexit codes: 0 done, also where nothing better than a default was found; 1 a file"
+    return (f"targets:\n{lines}\n\nexit codes: 0 done, even if no placement is better than a default; 1 a file"
             " could not be written;\n2 wrong input, a package is missing, or nothing fits into memory")
 
 

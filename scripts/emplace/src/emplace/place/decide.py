@@ -9,7 +9,7 @@ from .grain import PlaceFailure
 from .simulation import Outcome
 from .target import Row, Target
 
-LEAST_GAIN = 1e-3  # of the time; a smaller gain does not justify a map
+LEAST_GAIN = 1e-3  # share of the time; a smaller gain does not justify a map
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +74,7 @@ def _require_same(target: Target, chosen: Row, device_of_op: tuple[int, ...], ex
     moved = [op["name"] for op, a, b in zip(target.simulated_document()["ops"], chosen.device_of_op, device_of_op)
              if a != b]
     if moved or exported.time != chosen.told.time:
-        raise PlaceFailure(f"the files for {target.name} do not say what was placed: {len(moved)} ops are elsewhere"
+        raise PlaceFailure(f"the files for {target.name} do not express the placement: {len(moved)} ops are on other "
+                           "devices"
                            f"{' (' + ', '.join(moved[:5]) + ')' if moved else ''}; {exported.time} ns instead of "
-                           f"{chosen.told.time} ns. This is an error of emplace; nothing was kept")
+                           f"{chosen.told.time} ns. This is an error of emplace; no file was kept")

@@ -32,8 +32,8 @@ def container(document: dict[str, Any]) -> tuple[str, int]:
                     size[above] = size.get(above, 0) + sum(document["tensors"][t]["bytes"] for t in op["outputs"])
     rows = [path for path, found in numbers.items() if len(found) > 1 and found == set(range(len(found)))]
     if not rows:
-        raise PlaceFailure(f"graph {document['name']!r}: there is no row of layers: no module has children 0, 1, ... "
-                           "(attributes.module); expected a Transformer of --from torch")
+        raise PlaceFailure(f"graph {document['name']!r}: it has no sequence of layers: no module has children 0, 1, "
+                           "... (attributes.module); expected a Transformer of --from torch")
     best = max(rows, key=lambda path: (size.get(path, 0), -path.count("."), path))
     return best, len(numbers[best])
 
@@ -128,7 +128,7 @@ def as_grain(document: dict[str, Any], parts: Sequence[int], count: int) -> Grai
     names = ["before the layers", *(f"layer {index}" for index in range(count)), "behind the layers"]
     empty = sorted(set(range(count + 2)) - set(parts))
     if empty:
-        raise PlaceFailure(f"graph {document['name']!r}: there is nothing in {names[empty[0]]!r}")
+        raise PlaceFailure(f"graph {document['name']!r}: {names[empty[0]]!r} is empty")
     labels: dict[str, int] = {}
     for op, part in zip(document["ops"], parts):
         label = op.get("colocate")

@@ -51,8 +51,8 @@ class LlamaCppTarget(LayeredTarget):
             else ["-ngl", "0"]
         more = ["--no-op-offload"] if on_cpu else []
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f"# Layers of {self.request.document['name']} for llama.cpp, found by emplace. Text only: not"
-                       f" tried out.\n# {self.names(payload)} of {self.layers} layers and the output.\n")
+            file.write(f"# Layers of {self.request.document['name']} for llama.cpp, found by emplace. These arguments "
+                       f"were not tested.\n# {self.names(payload)} of {self.layers} layers and the output.\n")
             file.write(shlex.join([*split, *more]) + "\n")
             file.write("# The same for weights alone, by their names; caches stay where -ngl and -ts have them:\n")
             file.write(shlex.join(["-ot", ",".join(self._overrides(payload))]) + "\n")
@@ -65,7 +65,7 @@ class LlamaCppTarget(LayeredTarget):
         shares = [float(share) for share in split.get("-ts", "1").split(",")]
         counts = self._by_rule(int(split["-ngl"]), shares + [0.0] * (len(self.gpus) - len(shares)))
         if self._by_overrides(arguments[1][1]) != self.devices(counts)[1:]:
-            raise PlaceFailure(f"{paths[0]}: -ot and -ts do not say the same")
+            raise PlaceFailure(f"{paths[0]}: -ot and -ts give different devices")
         return counts
 
     def _by_rule(self, gpu_layers: int, shares: Sequence[float]) -> Counts:

@@ -62,8 +62,8 @@ class OnnxRuntimeTarget(Target):
         model = onnx.load_model(self.request.model, load_external_data=False)
         if _has_external_data(model) and os.path.realpath(os.path.dirname(os.path.abspath(stem))) != os.path.realpath(
                 os.path.dirname(os.path.abspath(self.request.model))):
-            raise PlaceFailure(f"-o {stem}: the weights of {self.request.model} lie in files beside it, so its"
-                               " annotated copy must be in the same folder")
+            raise PlaceFailure(f"-o {stem}: the weights of {self.request.model} are in files of its folder, so its "
+                               "annotated copy must be in the same folder")
         classes = self.request.cluster.device_classes
         by_name: dict[str, list[str]] = {}
         for node, op in zip(model.graph.node, self._nodes):
@@ -85,7 +85,8 @@ class OnnxRuntimeTarget(Target):
             options["model_as_it_is"] = {"model": os.path.basename(self.request.model), "providers": providers,
                                          "session_options": {ort_rules.BY_NAME: rules}}
         else:
-            self.notes.append("no rules by name: names of nodes are missing, double, or have signs that rules know")
+            self.notes.append("no rules by name: names of nodes are missing or not unique, or contain special "
+                              "characters of rules")
         onnx.save_model(model, f"{stem}.placed.onnx")
         write_json(f"{stem}.session_options.json", options)
         return [f"{stem}.placed.onnx", f"{stem}.session_options.json"]
@@ -106,7 +107,7 @@ class OnnxRuntimeTarget(Target):
             annotation = next((entry.value for entry in node.metadata_props if entry.key == ort_rules.KEY), "")
             device = ort_rules.device_by_annotation(annotation, rules)
             if named and ort_rules.device_by_name(node.name, named) != device:
-                raise PlaceFailure(f"rules by name put node {node.name!r} elsewhere than its annotation")
+                raise PlaceFailure(f"rules by name put node {node.name!r} on another device than its annotation")
             device_of_op[op] = number[device] if device else None
         return tuple(_with_sources(self._units.document, device_of_op))
 
@@ -133,8 +134,8 @@ def _nodes(request: Request) -> list[int | None]:
 
     model = onnx.load_model(request.model, load_external_data=False)
     if model.functions:
-        raise PlaceFailure(f"{request.model}: has functions, whose nodes cannot be annotated one by one; put them in "
-                           "the place of their calls with onnx.inliner.inline_local_functions first")
+        raise PlaceFailure(f"{request.model}: has functions, whose nodes cannot be annotated one by one; inline them "
+                           "with onnx.inliner.inline_local_functions first")
     made = {request.document["tensors"][tensor]["name"]: op["id"] for op in request.document["ops"]
             for tensor in op["outputs"]}
     found: list[int | None] = []

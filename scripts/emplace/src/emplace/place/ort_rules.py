@@ -37,7 +37,7 @@ def parse(text: str) -> list[Rule]:
         for pattern in filter(None, (part.strip() for part in entry[opened + 1:closed].split(","))):
             rule = Rule(entry[:opened].strip(), pattern.removeprefix("=").strip(), pattern.startswith("="))
             if any((rule.pattern, rule.whole) == (other.pattern, other.whole) for other in rules):
-                raise PlaceFailure(f"ONNX Runtime would refuse the rule {entry!r}: {rule.pattern!r} stands twice")
+                raise PlaceFailure(f"ONNX Runtime would refuse the rule {entry!r}: {rule.pattern!r} is used twice")
             rules.append(rule)
     return rules
 

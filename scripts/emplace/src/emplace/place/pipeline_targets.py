@@ -51,7 +51,7 @@ class DeepSpeedTarget(PipelineTarget):
     """Bounds of stages in the list of layers of a PipelineModule: embeddings, layers, head."""
 
     name = "deepspeed"
-    sentence = "a PipelineModule of DeepSpeed with bounds of its own (text only)"
+    sentence = "a PipelineModule of DeepSpeed with its own bounds (text only)"
     inference_first = False
 
     def items(self) -> int:

@@ -34,18 +34,18 @@ def verdict(target: Target, decision: Decision) -> str:
     files = ", ".join(decision.paths)
     only = f" (text only: {target.name} is not run here)" if target.text_only else ""
     if decision.gain and target.request.memory_only:
-        return f"{files}{only}: fits; nothing simpler does"
+        return f"{files}{only}: fits; no simpler placement does"
     if decision.gain:
         known = [row for row in decision.rows if row.outcome is not None and row.told.fits]
         if not known:
-            return f"{files}{only}: the placement found; nothing simpler fits"
+            return f"{files}{only}: the placement found; no simpler placement fits"
         rival = min(known, key=lambda row: row.told.time)
         ratio = rival.told.time / decision.chosen.told.time
         return (f"{files}{only}: the placement found, {ratio:.{2 if ratio >= 1.05 else 3}f} times as fast as "
                 f"{rival.label}")
     if target.request.memory_only:
         return f"{files}{only}: {decision.chosen.label}, which fits"
-    return f"{files}{only}: {decision.chosen.label}, for nothing better was found; there is no gain"
+    return f"{files}{only}: {decision.chosen.label}, because no better placement was found; there is no gain"
 
 
 def as_json(target: Target, decision: Decision) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 from .accelerate_target import DeviceMapTarget
 from .target import Row, read_constant
 
-FILE = '''"""Where modules of {model} run, found by emplace.
+FILE = '''"""Devices of the modules of {model}, found by emplace.
 
     from {module} import place_modules
-    place_modules(model)      # moves parameters; hooks move what enters a module with a device of its own
+    place_modules(model)      # moves parameters; hooks move the inputs of modules with their own device
 
 Targets of a loss must be where the model's output is. "cpu" means that the module computes there.
 """
@@ -59,7 +59,7 @@ class ModulesTarget(DeviceMapTarget):
     """Devices of modules for PyTorch itself; a module on the CPU computes there."""
 
     name = "pytorch"
-    sentence = "a Python file whose place_modules(model) moves modules, and hooks what enters them"
+    sentence = "a Python file whose place_modules(model) moves modules and adds hooks that move their inputs"
     inference_first = False
     offloads = False
     _computing = None

@@ -22,13 +22,13 @@ FRAMES: dict[str, tuple[Callable, str]] = {
     "evaluations": (load_runs, "learning curves"),
     "updates": (load_runs, "the learning agents' own numbers"),
     "tests": (load_generalization, "unseen graphs of emplace generalize"),
-    "placements": (load_fidelity, "simulated and measured, of emplace validate and verify"),
+    "placements": (load_fidelity, "simulated and measured step times of emplace validate and verify"),
     "graphs": (load_fidelity, "the figures of each validation"),
-    "ablations": (load_fidelity, "the figures without a part of the model"),
-    "residuals": (load_fidelity, "what the errors of simulated step times go with"),
+    "ablations": (load_fidelity, "the same figures with a part of the model left out"),
+    "residuals": (load_fidelity, "correlations of the errors of simulated step times"),
     "draws": (load_stress, "step times with other costs, of emplace stress"),
-    "scenarios": (load_stress, "what became of the winner in each of its scenarios"),
-    "adversary": (load_stress, "the smallest change of costs that makes the second win"),
+    "scenarios": (load_stress, "the winner's results in each scenario"),
+    "adversary": (load_stress, "the smallest change of costs with which the second placement wins"),
 }
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -65,7 +65,7 @@ def make_parser() -> argparse.ArgumentParser:
         return command
 
     def add_agents(command: argparse.ArgumentParser) -> None:
-        command.add_argument("--agents", type=names, metavar="A,B,...", help="these alone, by label")
+        command.add_argument("--agents", type=names, metavar="A,B,...", help="draw only these agents, by label")
 
     command = add("summarise", summarise,
                   "Markdown tables of any results: agents, unseen graphs or simulated against measured",
@@ -80,7 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
     command.add_argument("--x", choices=("evaluations", "seconds"), default="evaluations")
     command.add_argument("--log-x", action="store_true")
     command.add_argument("--band", choices=("quantiles", "range", "none"), default="quantiles",
-                         help="10 to 90 %% of the seeds (default; of fewer than six their range), least to "
+                         help="band: 10 to 90 %% of the seeds (default; with fewer than six, their range), least to "
                               "greatest, or none")
     command.add_argument("--top", type=above(1), metavar="FACTOR",
                          help="draw step times up to so many times the best one (default: so many that the end "
@@ -92,7 +92,7 @@ def make_parser() -> argparse.ArgumentParser:
                          help="median of this agent, a time with unit as in 650ms, or the best that "
                               "any run of the problem found; default: median of the best agent")
     command.add_argument("--within", type=above(0), default=summaries.WITHIN, metavar="SHARE",
-                         help="close means at most so much above (default: 0.01)")
+                         help="largest relative distance from the target (default: 0.01)")
     add_agents(command)
 
     def add_split(command: argparse.ArgumentParser) -> None:
@@ -112,8 +112,8 @@ def make_parser() -> argparse.ArgumentParser:
     command.add_argument("--x", choices=tuple(targets.OVER), default="seconds")
     add_targets(command)
 
-    command = add("targets", summarise_targets, "Markdown: how many runs come close to the best known, and what that "
-                                                "is expected to take (COCO's expected running time)")
+    command = add("targets", summarise_targets, "Markdown: share of runs that come close to the best known, and the "
+                                                "expected effort (COCO's expected running time)")
     command.add_argument("-o", "--output", metavar="FILE.md", help="default: stdout")
     command.add_argument("--by-problem", action="store_true", help="a table per problem")
     add_targets(command)
@@ -121,7 +121,7 @@ def make_parser() -> argparse.ArgumentParser:
     add_agents(add_picture("finals", finals, "Final step time of each run: boxes and dots"))
 
     command = add("robustness", summarise_robustness, "Markdown: each agent's median ratio to the best placement of "
-                                                      "its problem, as costs are and with noise",
+                                                      "its problem, with unchanged costs and with noise",
                   "results files of emplace run or folders of emplace sweep, after emplace stress")
     command.add_argument("-o", "--output", metavar="FILE.md", help="default: stdout")
     command.add_argument("--by-problem", action="store_true", help="a table per problem")
@@ -130,10 +130,10 @@ def make_parser() -> argparse.ArgumentParser:
     add_picture("regrets", regrets, "Regret of each placement under noise: boxes and dots",
                 "results files of emplace run after emplace stress")
 
-    command = add_picture("cdf", cdf, "Unseen graphs: share that a method places at most so far from "
-                                      "the best known", "results files of emplace generalize")
+    command = add_picture("cdf", cdf, "Unseen graphs: share that a method places within a distance from the best "
+                                      "known", "results files of emplace generalize")
     command.add_argument("--best", action="store_true",
-                         help="the best placement of each method, not its last one")
+                         help="use the best placement of each method instead of the last one")
     command.add_argument("--log-x", action="store_true")
 
     command = add_picture("scatter", scatter, "Simulated against measured step times",
@@ -141,7 +141,7 @@ def make_parser() -> argparse.ArgumentParser:
     command.add_argument("--band", type=above(0), default=0.05, metavar="SHARE",
                          help="drawn around the diagonal (default: 0.05)")
 
-    command = add_picture("errors", errors, "Errors of simulated step times over what placements have",
+    command = add_picture("errors", errors, "Errors of simulated step times over traits of the placements",
                           "results of emplace validate -o, or of runs after emplace verify")
     command.add_argument("--trait", choices=tuple(fidelity_figures.TRAITS), action="append", default=[],
                          help="again for more panels (default: crossing bytes and overlap)")
@@ -305,7 +305,7 @@ def summarise(options: argparse.Namespace) -> None:
             with open_results(path) as file:
                 found = [kind for kind in kinds if kind in file]
         if not found:
-            raise ResultsError(f"{path}: there is nothing to summarise in it yet")
+            raise ResultsError(f"{path}: it has no results to summarise yet")
         for kind in found:
             kinds[kind].append(path)
     parts = []

@@ -65,7 +65,7 @@ def load_fidelity(paths: Path | Sequence[Path]) -> Fidelity:
                 residuals += read_residuals(file, {"file": path, "graph": None})
         if len(graphs) == measured:
             raise ResultsError(f"{source}: expected results of `emplace validate -o`, or of a run "
-                               "after `emplace verify`; found nothing that was measured")
+                               "after `emplace verify`; found no measurements")
     return Fidelity(concat(placements, ["file", "graph"]), pd.DataFrame(graphs),
                     pd.DataFrame(ablations, columns=None if ablations else ["file", "graph", "name"]),
                     pd.DataFrame(residuals, columns=None if residuals else ["file", "graph", "trait"]))

@@ -332,7 +332,7 @@ def noise_regrets(draws: pd.DataFrame) -> Figure:
     @param draws  of load_stress()
     """
     noise = draws[draws["scenario"] == "noise"]
-    require_rows(noise, "there is no draw of noise")
+    require_rows(noise, "no draw has noise")
     files = list(noise.groupby("file", sort=False))
     most = max(rows["label"].nunique() for _, rows in files)
     figure, panels = grid_of(len(files), width=5.6, height=1.3 + 0.34 * most)

@@ -65,7 +65,7 @@ def read_whole(path: str) -> bytes:
     except OSError as error:
         raise ResultsError(f"{path}: expected a results file of emplace: {error.strerror}") from error
     if not content.startswith(SIGNATURE):
-        found = "it is no HDF5 file" if content else "it is empty"
+        found = "it is not an HDF5 file" if content else "it is empty"
         raise ResultsError(f"{path}: expected a results file of emplace (HDF5), but {found}")
     return content
 
@@ -77,7 +77,7 @@ def require_checksum(path: str, content: bytes) -> None:
         raise ResultsError(f"{path}: the checksum at its end is missing: damaged, still being copied, or written to by "
                            "another program or by a version of emplace before format 2; run it again")
     if int(line[1], 16) != zlib.crc32(memoryview(content)[:-32]):
-        raise ResultsError(f"{path}: damaged: its bytes are not those that its checksum was made of")
+        raise ResultsError(f"{path}: damaged: its checksum does not match its bytes")
 
 
 def open_hdf5(path: str, content: bytes) -> h5py.File:
@@ -112,8 +112,8 @@ def sweep_runs(folder: Path) -> list[tuple[str, str]]:
         with open(name, encoding="utf-8") as file:
             frozen = file.read()
     except FileNotFoundError:
-        raise ResultsError(f"{os.fspath(folder)}: expected the folder of `emplace sweep`, but "
-                           "there is no sweep.yaml in it; name results files one by one") from None
+        raise ResultsError(f"{os.fspath(folder)}: expected the folder of `emplace sweep`, but it has no sweep.yaml; "
+                           "name results files one by one") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ResultsError(f"{name}: expected a frozen sweep: {error}") from error
     sweep = read_yaml(frozen, name)
@@ -140,7 +140,7 @@ def _below(folder: Path, file: str, where: str) -> str:
     """Returns the path of a file that a sweep names, which must be below the sweep's folder."""
     parts = file.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
-        raise ResultsError(f"{where}: expected a file below the folder of the sweep, got {file!r}")
+        raise ResultsError(f"{where}: expected a file in the folder of the sweep, got {file!r}")
     return os.path.join(folder, *parts)
 
 

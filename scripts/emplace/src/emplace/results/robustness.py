@@ -59,7 +59,7 @@ def method_ratios(frame: pd.DataFrame, by: Sequence[str] = ("split",)) -> pd.Dat
     for names, group in groups_by(frame, by):
         plain = group[group["scenario"] == UNCHANGED]
         changed = group[group["scenario"] != UNCHANGED]
-        require_rows(changed, "there is no draw with other costs")
+        require_rows(changed, "no draw has other costs")
         unchanged = plain.groupby("agent", sort=False)["ratio"].median()
         of_draw = changed.groupby(["draw", "agent"])["ratio"].median().unstack("agent")[unchanged.index]
         taus = [kendall_tau(unchanged.to_numpy(), medians) for medians in of_draw.to_numpy()]

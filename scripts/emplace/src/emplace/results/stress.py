@@ -62,7 +62,7 @@ def load_stress(paths: Path | Sequence[Path]) -> Stress:
                 adversary.append({**where, "winner": labels[0], "other": labels[1],
                                   **{key: plain(value) for key, value in group["adversary"].attrs.items()}})
     if not draws:
-        raise ResultsError(f"{', '.join(as_paths(paths))}: `emplace stress` has not seen a run of it")
+        raise ResultsError(f"{', '.join(as_paths(paths))}: `emplace stress` has not processed any of its runs")
     return Stress(concat(draws, []), pd.DataFrame(scenarios),
                   pd.DataFrame(adversary, columns=None if adversary else ["file", "graph", "cluster"]))
 

@@ -254,7 +254,7 @@ def comparison(zero_shot: str, scratch: str, methods: Mapping[str, pd.DataFrame]
 FIDELITY_COLUMNS = ("graph", "placements", "noise", "MAPE", "largest error", "bias", "Kendall's tau",
                     "tau of repeats", "pairs in order", "best regret", "90 % interval", "covers",
                     "differing pairs in order")
-RESIDUAL_COLUMNS = ("errors go with", "Pearson", "above shuffled", "Spearman", "above shuffled")
+RESIDUAL_COLUMNS = ("correlation of errors with", "Pearson", "above shuffled", "Spearman", "above shuffled")
 
 
 def summarise_fidelity(loaded: Fidelity) -> str:
@@ -314,7 +314,7 @@ def summarise_stress(loaded: Stress) -> str:
         for row in loaded.adversary[loaded.adversary["file"] == file].to_dict("records"):
             part += (f"\n{row['other']} beats {row['winner']} " +
                      (f"after changes of at most {row['epsilon']:.3%}" if row["epsilon"] == row["epsilon"] else
-                      f"after no change within {row['range']:.0%} that was found") + "\n")
+                      f"after no change found within {row['range']:.0%}") + "\n")
         parts.append(part)
     return "\n".join(parts)
 

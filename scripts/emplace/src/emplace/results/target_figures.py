@@ -58,7 +58,7 @@ def target_ecdfs(runs: pd.DataFrame, evaluations: pd.DataFrame, *, factors: Sequ
             axes.set_title(f"{len(going_on)} run{'s' * (len(going_on) != 1)} not complete", loc="right",
                            fontsize="x-small", color="0.3")
         axes.set(xscale="log", xlim=(left, right), ylim=(-0.02, 1.02), ylabel=share_text(factors),
-                 xlabel=f"{OVER[over]} (×: median end of the runs in vain)")
+                 xlabel=f"{OVER[over]} (×: median end of the unsuccessful runs)")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if right < 50 * left else (1,), numticks=12))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -98,7 +98,7 @@ def _source(path: str, kind: str | None) -> _Source:
     if name is None and device and found[0].device:
         name = re.sub(r"[^a-z0-9]+", "_", found[0].device.lower()).strip("_")
     if not name:
-        raise CostsFailure(f"{path}: the trace has no kernels of a GPU that it names; say --device-kind NAME")
+        raise CostsFailure(f"{path}: the trace has no kernels of a named GPU; give --device-kind NAME")
     return _Source(path, document, found, device, name)
 
 
@@ -125,7 +125,7 @@ class _Costs:
     def _device(self, kind: str, sources: Sequence[_Source]) -> tuple[table.Measured, report.DeviceReport]:
         device_class = self._class(kind, sources)
         if kind in self.graph.own_costs:
-            self._warn(f"graph {self.graph.graph.name} has cost_ns for {kind}, which count before the file")
+            self._warn(f"graph {self.graph.graph.name} has cost_ns for {kind}, which have priority over the file")
         measured = table.Measured(kind, device_class, bool(_class_in_menu(kind)))
         tally = Tally(self.graph.items)
         for source in sources:
@@ -139,21 +139,21 @@ class _Costs:
             self._tell(source)
         device = tally.report(kind, device_class)
         if device.without_time:
-            self._warn(f"{kind}: {device.without_time:,} matched ops ran no kernel: they have no timing")
+            self._warn(f"{kind}: {device.without_time:,} matched ops ran no kernel, so they have no timing")
         if device.share < 1:
             largest = ", ".join(f"{name} {time / device.traced:.1%}" for name, time in device.unmatched[:5])
-            self._warn(f"{kind}: {1 - device.share:.1%} of the traced time is in no op: {largest}")
+            self._warn(f"{kind}: {1 - device.share:.1%} of the traced time is not in any op: {largest}")
         return measured, device
 
     def _class(self, kind: str, sources: Sequence[_Source]) -> str:
         """Returns "gpu" or "cpu"; traces and menu must agree."""
         if len({source.device for source in sources}) > 1:
             told = ", ".join(f"{source.path} {'has' if source.device else 'has no'} kernels" for source in sources)
-            raise CostsFailure(f"device kind {kind}: {told}; say --device-kind for each trace")
+            raise CostsFailure(f"device kind {kind}: {told}; give --device-kind for each trace")
         device_class, known = "gpu" if sources[0].device else "cpu", _class_in_menu(kind)
         if known and known != device_class:
             raise CostsFailure(f"device kind {kind}: is a {known}, but {sources[0].path} has the times of a "
-                               f"{device_class}; say --device-kind")
+                               f"{device_class}; give --device-kind")
         return device_class
 
     def _check_optimizer(self, source: _Source, step: steps.Step) -> None:
@@ -164,19 +164,19 @@ class _Costs:
 
     def _check_share(self, source: _Source, tally: Tally, traced: float, matched: float) -> None:
         if traced <= 0:
-            raise CostsFailure(f"{source.path}: its operators took no time")
+            raise CostsFailure(f"{source.path}: its operators have no times")
         if matched < LEAST_SHARE * traced:
             largest = ", ".join(f"{name} {time / tally.traced:.0%}" for name, time in tally.largest_unmatched()[:5])
-            raise CostsFailure(f"{source.path}: {matched / traced:.0%} of the traced time (but for updates) is in ops "
+            raise CostsFailure(f"{source.path}: {matched / traced:.0%} of the traced time (without updates) is in ops "
                                f"of graph {self.graph.graph.name}, expected at least {LEAST_SHARE:.0%}; without an op: "
                                f"{largest}. Is it the same model, with the same batch, shapes and dtype?")
 
     def _tell(self, source: _Source) -> None:
         lost = sum(trace.lost_kernels for trace in source.traces)
         if lost:
-            self._warn(f"{source.path}: {lost:,} kernels have no operator in the trace: their time is left out")
+            self._warn(f"{source.path}: {lost:,} kernels have no operator in the trace, so their time is left out")
         if not all(trace.has_shapes for trace in source.traces):
-            self._warn(f"{source.path}: has no shapes (record_shapes=True): ops are matched by kind and order alone")
+            self._warn(f"{source.path}: has no shapes (record_shapes=True), so ops are matched by kind and order only")
 
     def _simulate(self, measured: table.Measured, device: report.DeviceReport, path: str) -> None:
         try:

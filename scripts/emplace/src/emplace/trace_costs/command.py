@@ -21,8 +21,8 @@ TRACE is
       steps inside of torch.autograd.profiler.emit_nvtx(record_shapes=True)
 
 GRAPH is of the same model with the same batch, shapes and dtype, as `emplace import` writes it.
-An op's time is that of its kernels if the trace has any, else that of the operator on the CPU. Ops are
-matched by kind, sizes and order; the report says how much of the time was, and what was not.
+An op's time is that of its kernels if the trace has any, else that of the operator on the CPU. Ops are matched by
+kind, sizes and order; the report gives the matched share of the time and the unmatched calls.
 
 exit codes: 0 done; 1 the file could not be written; 2 wrong input, or less than half of the traced time
 is in ops of the graph"""
@@ -49,13 +49,13 @@ def _run(options: argparse.Namespace) -> int:
 
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG,
-                                     description="Costs of a graph's ops from traces of steps of the same model.")
+                                     description="Make costs of a graph's ops from traces of steps of the same model.")
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="see below")
     parser.add_argument("--graph", required=True, metavar="GRAPH", help="a name of `emplace list graphs`, or a file")
     parser.add_argument("--device-kind", action="append", metavar="NAME",
-                        help="of the device that was traced: once for all traces, or once for each; needed where the "
+                        help="device kind of the traced device, once for all traces or once for each; required if the "
                              "trace has no GPU (default: the GPU's name in small letters)")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="cost file, .json or .json.gz")
-    parser.add_argument("--json", action="store_true", help="the report as JSON, times in ns")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON, times in ns")
     parser.add_argument("--quiet", action="store_true", help="no report")
     return parser

@@ -16,7 +16,7 @@ _EPILOG = """\
 Every trial draws settings and searches with each seed on each problem. Its value is the geometric mean, over the
 problems, of the median step time over the bound. The folder holds the trials (optuna.journal, which optuna-dashboard
 opens), their results (trials/NUMBER.h5, as `emplace run` writes them) and best.yaml, a run config. Ctrl-C keeps the
-trials that are done; the same command makes those that are missing. The package optuna must be installed.
+finished trials; the same command does the missing ones. The package optuna must be installed.
 
 exit codes: 0 done; 1 stopped, or every trial failed; 2 wrong input"""
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str], prog: str = "emplace tune") -> int:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{prog}: stopped: the trials that are done are in {folder}; the same command resumes",
+        print(f"{prog}: stopped: the finished trials are in {folder}; the same command resumes",
               file=sys.stderr)
         return 1
     print(_json(tuned) if options.json else report(tuned), end="")
@@ -70,7 +70,8 @@ def report(tuned: Tuned) -> str:
     times = ", ".join(_milliseconds(step_time) for step_time in tuned.step_times)
     text += f"best     #{tuned.best.number}: {tuned.best.value:.4f} x bound, step time {times} (medians over seeds)\n\n"
     text += yaml.safe_dump({"agents": [tuned.agent]}, sort_keys=False, default_flow_style=None, width=100)
-    text += "\nwhich settings mattered (PED-ANOVA: how the best tenth of the complete trials differs from all of them)\n"
+    text += ("\nimportance of settings (PED-ANOVA: difference between the best tenth of the complete trials and all "
+             "of them)\n")
     if tuned.importances:
         width = max(map(len, tuned.importances))
         text += "".join(f"  {key:{width}}  {share:6.1%}\n" for key, share in tuned.importances.items())
@@ -97,12 +98,12 @@ def _json(tuned: Tuned) -> str:
 
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG,
-                                     description="Searches for the settings of an agent with Optuna.")
+                                     description="Search for the best settings of an agent with Optuna.")
     parser.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file; --help-config explains it")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder (default: results/<config name>)")
-    parser.add_argument("--trials", type=int, metavar="N", help="trials that the folder shall hold")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes that make trials")
-    parser.add_argument("--json", action="store_true", help="the outcome as JSON, times in ns")
-    parser.add_argument("--quiet", action="store_true", help="no line per trial on stderr")
-    parser.add_argument("--help-config", action="store_true", help="a config with every key, and exit")
+    parser.add_argument("--trials", type=int, metavar="N", help="total number of trials in the folder")
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes that do trials")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON, times in ns")
+    parser.add_argument("--quiet", action="store_true", help="print no line per trial on stderr")
+    parser.add_argument("--help-config", action="store_true", help="print a config with every key and exit")
     return parser

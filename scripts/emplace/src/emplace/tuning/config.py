@@ -21,7 +21,7 @@ base:                      # keys of a run config (`emplace run --help-config`) 
   agents: [hill_climb]
   seeds: 0:3               # every trial searches with each of them
   budget: {evaluations: 2000, seconds: none}
-problems:                  # maps of keys in the place of base's, a problem each; without them base is the problem
+problems:                  # maps of keys that replace those of base, one per problem; without them base is the problem
   - {graph: inception_v3}
   - {graph: nmt, coarsen: [colocate, {merge_cheapest: {groups: 280}}]}
 draw:                      # keys of base, and agents.LABEL.SETTING
@@ -30,11 +30,11 @@ draw:                      # keys of base, and agents.LABEL.SETTING
 sampler: tpe               # or random
 pruner: median             # ends trials that are worse than half of the earlier ones, after ten whole trials and the
                            # first search of a trial; or hyperband, or none
-checkpoints: 5             # how often each search reports its best to the pruner
+checkpoints: 5             # number of reports of each search's best to the pruner
 trials: 50
 seed: 0                    # of the sampler
-jobs: 1                    # processes that make trials; only one makes the same trials again
-output: results/NAME       # folder; NAME: of this file
+jobs: 1                    # number of processes that do trials; only with one are the trials reproducible
+output: results/NAME       # folder; NAME: the name of this file
 """
 KEYS = ("base", "problems", "draw", "sampler", "pruner", "checkpoints", "trials", "seed", "jobs", "output")
 SAMPLERS = ("random", "tpe")
@@ -106,7 +106,7 @@ def read_config(given: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
             refuse_unknown(name, "key", str(key), KEYS)
     base, draw = (_map(keys.get(key), f"{name}: {key}") for key in ("base", "draw"))
     if not draw:
-        refuse(f"{name}: draw", draw, "a map of at least one key with what to draw, as "
+        refuse(f"{name}: draw", draw, "a map of at least one key with its range, such as "
                                       "{agents.hill_climb.batch: {int: [1, 64], log: true}}")
     problems = keys.get("problems") or [{}]
     if not isinstance(problems, list) or not all(isinstance(problem, dict) for problem in problems):

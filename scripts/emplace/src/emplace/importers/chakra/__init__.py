@@ -22,15 +22,15 @@ EPILOG = """
 FILE is one of
 
   an execution trace of PyTorch (JSON, or compressed), as torch.profiler.ExecutionTraceObserver writes it
-    Operators become ops, the outermost of each, but for those that only call others (aten::linear).
-    Dependencies are exact: by the memory that each call reads and writes. It has no times, unless
+    The outermost operators become ops, except those that only call others (aten::linear).
+    Dependencies are exact: by the memory that each call reads and writes. The trace has no times unless
     chakra_trace_link has added them; see also --from kineto --execution-trace.
 
   a trace of MLCommons Chakra (.et, protobuf; or the JSON that chakra_jsonizer makes of it)
     Every node becomes an op, data_deps become tensors, ctrl_deps plain dependencies.
 
---device-kind NAME says on what kind of device the durations were measured; it is needed where the trace
-has any.
+--device-kind NAME names the kind of device on which the durations were measured; it is required if the trace has
+durations.
 """
 _WHOLE = tuple(sign + size for sign in ("int", "uint", "sint", "fixed", "sfixed") for size in ("32", "64"))
 _JSON_KEYS = {"ctrlDeps": "ctrl_deps", "dataDeps": "data_deps", "durationMicros": "duration_micros"}
@@ -80,19 +80,19 @@ def of_selection(selection: calls.Selection, framework: str, exporter: str, name
         raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
     timed = any(call.duration is not None for call in selection.calls)
     if timed and not device_kind:
-        raise ImportFailure(f"{path}: has durations, but does not name the device; say --device-kind NAME")
+        raise ImportFailure(f"{path}: has durations, but does not name the device; give --device-kind NAME")
     settings = {"device_kind": device_kind} if timed else {}
     graph = graph_file.GraphBuilder(name, {"framework": framework, "exporter": exporter, "model": name, **settings,
                                            **source})
     told = trace_graph.build(selection, graph, device_kind)
     if not timed:
-        told.append(Dropped("durations", len(selection.calls), "the trace has none: costs come from a model"))
+        told.append(Dropped("durations", len(selection.calls), "the trace has none; costs come from a model"))
     return Imported(graph.document(), told)
 
 
 def _of_nodes(found: list[dict[str, Any]], version: str, name: str, device_kind: str | None, path: str) -> Imported:
     if nodes.has_durations(found) and not device_kind:
-        raise ImportFailure(f"{path}: has durations, but does not name the device; say --device-kind NAME")
+        raise ImportFailure(f"{path}: has durations, but does not name the device; give --device-kind NAME")
     timed = nodes.has_durations(found)
     settings = {"device_kind": device_kind} if timed else {}
     graph = graph_file.GraphBuilder(name, {"framework": f"chakra {version}".strip(), "exporter": EXPORTER,
@@ -121,7 +121,7 @@ def _documents(data: bytes, path: str) -> list[dict[str, Any]] | None:
             value, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
             if found or b"\0" not in data:  # a protobuf may begin with the same letter
-                raise ImportFailure(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
+                raise ImportFailure(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
             return None
         if not isinstance(value, dict):
             raise ImportFailure(f"{path}: holds a JSON {type(value).__name__}, expected objects")

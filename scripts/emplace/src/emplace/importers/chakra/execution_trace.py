@@ -28,7 +28,7 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
             raise ImportFailure(f"{where}: expected an object with 'id' (a number) and 'name'")
         number = record["id"]
         if number in nodes:
-            raise ImportFailure(f"{where} {record['name']!r}: the id {number} is there already")
+            raise ImportFailure(f"{where} {record['name']!r}: the id {number} is used twice")
         parent = record.get("ctrl_deps", record.get("parent"))
         if not isinstance(parent, int):
             raise ImportFailure(f"{where} {record['name']!r}: ctrl_deps is {parent!r}, expected the id of a node")
@@ -52,7 +52,7 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
         else:
             nodes[parent].children.append(node)
     if not top:
-        raise ImportFailure(f"{path}: every node is inside of another one: ctrl_deps make a circle")
+        raise ImportFailure(f"{path}: every node is inside another one; ctrl_deps form a cycle")
     return top
 
 

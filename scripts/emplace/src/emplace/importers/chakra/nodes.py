@@ -34,7 +34,7 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
                 or (on_device and node["attr"].get("is_cpu_op"))}
     kept = [node for node in nodes if node["id"] not in left_out]
     if not kept:
-        raise ImportFailure(f"{path}: none of its {len(nodes)} nodes is work")
+        raise ImportFailure(f"{path}: none of its {len(nodes)} nodes does work")
     data = {node["id"]: _through(node["id"], "data_deps", by_id, left_out) for node in kept}
     control = {node["id"]: _through(node["id"], "ctrl_deps", by_id, left_out) for node in kept}
     results: dict[int, int] = {}
@@ -63,18 +63,18 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
     told = []
     host = sum(1 for node in nodes if node["id"] in left_out and node["attr"].get("is_cpu_op"))
     if on_device and host:
-        told.append(Dropped("host nodes", host, "the trace has nodes of a device: what waited for the host waits for "
-                            "what the host waited for"))
+        told.append(Dropped("host nodes", host, "the trace has nodes of a device, so nodes that waited for the host "
+                                                "wait for the nodes that the host waited for"))
     if len(left_out) > (host if on_device else 0):
         told.append(Dropped("nodes of metadata", len(left_out) - (host if on_device else 0), "no work"))
     if unsized:
-        told.append(Dropped("sizes of results", unsized, "the trace has none: 0 bytes"))
+        told.append(Dropped("sizes of results", unsized, "the trace has none; counted as 0 bytes"))
     communication = sum(node["type"].startswith("COMM_") for node in kept)
     if communication:
         told.append(Dropped("other ranks", communication, "communication is an op of the one rank of the trace, with "
                             "its measured time"))
-    told.append(Dropped("phases and parameters", len(kept), "a Chakra trace does not tell them: all is forward, what "
-                        "is read at first is not known"))
+    told.append(Dropped("phases and parameters", len(kept), "a Chakra trace does not have them; all ops are forward, "
+                                                            "and the initial contents of memory are not known"))
     return told
 
 

@@ -152,7 +152,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if position >= len(data) or shift > 63:
-            raise WireError(f"byte {position}: a number does not end")
+            raise WireError(f"byte {position}: a number has no end")
         byte = data[position]
         value |= (byte & 127) << shift
         position, shift = position + 1, shift + 7
@@ -166,4 +166,4 @@ def _text(raw: Any) -> str:
     try:
         return bytes(raw).decode()
     except UnicodeDecodeError as error:
-        raise WireError(f"a text is no UTF-8: {error}") from None
+        raise WireError(f"a text is not UTF-8: {error}") from None

@@ -1,4 +1,4 @@
-"""JAX training steps as emplace graphs: the jaxpr of a function, op by op, before XLA fuses anything.
+"""JAX training steps as emplace graphs: the jaxpr of a function, op by op, before fusion by XLA.
 
     from emplace.importers.jax import import_jax
     imported = import_jax(step, params, opt_state, images, labels,
@@ -20,25 +20,25 @@ from typing import Any, Callable, Mapping, Sequence
 from emplace.importers import Dropped, Imported, ImportFailure, require
 from emplace.importers.graph_file import GraphBuilder
 
-EPILOG = """FUNCTION takes no arguments but those of --set. It returns a dict:
+EPILOG = """FUNCTION takes only the arguments of --set. It returns a dict:
   step             the function to import, jitted or not
   arguments        its arguments: arrays, jax.ShapeDtypeStruct, pytrees of them
   parameters, optimizer_state, buffers
-                   which arguments are state, as the options of these names say
+                   the arguments that are state, as in the options of these names
 example: emplace import --from jax train.py:adam_step --set batch=64 -o step_b64.json.gz"""
 
 
 def add_arguments(parser: Any) -> None:
     """Adds the options of `emplace import --from jax`."""
-    what = "by its position or name, with dots a part of it: 0, params, state.params (repeatable)"
+    what = "by its position or name, or a part of it with dots: 0, params, state.params (repeatable)"
     parser.add_argument("--parameters", action="append", metavar="ARGUMENT",
-                        help=f"argument of the step that holds parameters, {what}; none: there are none")
+                        help=f"argument of the step that has parameters, {what}; none: no argument has any")
     parser.add_argument("--optimizer-state", action="append", metavar="ARGUMENT",
                         help="likewise, state of the optimiser")
     parser.add_argument("--buffers", action="append", metavar="ARGUMENT",
-                        help="likewise, other state that stays: running statistics")
+                        help="likewise, other state that persists: running statistics")
     parser.add_argument("--no-updates", action="store_true",
-                        help="no result is a new value of state, whatever its shape: an inference step")
+                        help="treat no result as a new value of state, whatever its shape (an inference step)")
     parser.add_argument("--unroll", type=int, default=0, metavar="N",
                         help="unroll scans of at most N steps (default: a scan is one op)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
@@ -57,8 +57,8 @@ def read(model: str, options: argparse.Namespace) -> Imported:
         if getattr(options, key) is not None:
             declared[key] = [name for name in listed(getattr(options, key)) if name != "none"]
     if "parameters" not in declared:
-        raise ImportFailure(f"{model}: which arguments of the step are parameters? Say --parameters ARGUMENT "
-                            f"(or none), or return 'parameters'")
+        raise ImportFailure(f"{model}: the arguments of the step that are parameters are not known; give --parameters "
+                            "ARGUMENT (or none), or return 'parameters'")
     return _import(step.step, step.arguments, declared, not options.no_updates, options.unroll,
                    os.path.basename(model), settings)
 
@@ -89,7 +89,7 @@ def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mappin
     from emplace.importers.jax.state import argument_leaves, argument_names, leaves, new_values
 
     names = argument_names(step, len(arguments))
-    given, parts = guarded(f"{name}: the arguments are no arrays", argument_leaves, arguments, names, declared)
+    given, parts = guarded(f"{name}: the arguments are not arrays", argument_leaves, arguments, names, declared)
     trace = functools.partial(jax.make_jaxpr(step, return_shape=True), *arguments)
     closed, shapes = guarded(f"{name}: the step cannot be traced", trace)
     results = leaves(shapes)
@@ -103,9 +103,10 @@ def _import(step: Callable[..., Any], arguments: Sequence[Any], declared: Mappin
     dropped = converter.run()
     kept = [leaf.name for place, leaf in enumerate(given) if leaf.role != "input" and place not in updates]
     if "backward" not in converter.phase and updates:
-        dropped.append(Dropped("new value of state", len(updates), "results are taken for it by their structure, "
-                               "though there is no backward pass; say --no-updates if they are none"))
+        dropped.append(Dropped("new value of state", len(updates), "results are assumed to be new values by their "
+                                                                   "structure, although there is no backward pass; "
+                                                                   "give --no-updates if they are not"))
     elif "backward" in converter.phase and may_update and kept:
-        dropped.append(Dropped(f"state like {kept[0]}", len(kept), "the step returns nothing of the structure of its "
-                               "argument: it is not updated"))
+        dropped.append(Dropped(f"state like {kept[0]}", len(kept), "the step returns no value with the structure of "
+                                                                   "its argument, so it is not updated"))
     return Imported(builder.document(), dropped)

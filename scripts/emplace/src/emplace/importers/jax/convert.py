@@ -94,8 +94,8 @@ class Converter:
                                                       num_bytes=shape.num_bytes)
             self.builder.op(name, "constant", [], [self.tensors[value]])
             if shape.is_float and shape.elements > 1:
-                self.told["array that the step captures", "is a constant, no parameter; pass it as an argument if it "
-                                                          "is one"] += 1
+                self.told["array that the step captures", "is a constant and not a parameter; pass it as an argument "
+                                                          "if it is a parameter"] += 1
 
     def _add_nodes(self) -> None:
         shown = set(self.flat.outputs)
@@ -113,7 +113,7 @@ class Converter:
             outputs = [self._add_output(i, place, name, value in shown)
                        for place, value in enumerate(node.outputs)]
             if node.flops is None:
-                self.told[f"jax.{node.primitive}", "no FLOP formula: costs count its bytes alone"] += 1
+                self.told[f"jax.{node.primitive}", "no FLOP formula: only its bytes have a cost"] += 1
             if node.note:
                 self.told[f"jax.{node.primitive}", node.note] += 1
             attributes = attributes_of(node)

@@ -114,8 +114,8 @@ class _Flattener:
     def _equation(self, eqn: Any, operands: list[int | Value], stack: str, is_called: bool) -> list[int | Value]:
         name = eqn.primitive.name
         if name in _ONE_DEVICE:
-            raise ImportFailure(f"the step calls {name}, which spreads it over devices: import the program of one "
-                                f"device, and let a placement spread it")
+            raise ImportFailure(f"the step calls {name}, which spreads it over devices; import the program of one "
+                                "device, so that a placement can spread it")
         if name in _CALLS:
             inner = eqn.params[_CALLS[name]]
             jaxpr, constants = (inner.jaxpr, self._constants(inner)) if hasattr(inner, "consts") else (inner, [])
@@ -189,7 +189,8 @@ class _Flattener:
                 wanted.update(node.inputs)
                 kept.append(node)
             elif not node.outputs:
-                self.flat.dropped[node.primitive, "has no result: it only tells something while the step runs"] += 1
+                self.flat.dropped[node.primitive, "has no result; it only prints or calls back while the step "
+                                                  "runs"] += 1
         self.flat.nodes = kept[::-1]
         self.flat.constants = [value for value in self.flat.constants if value in wanted]
 
@@ -216,7 +217,7 @@ def equation_work(eqn: Any, equation: Equation) -> Work:
     if name == "while":
         parts = [_jaxpr_work(eqn.params[key].jaxpr) for key in ("cond_jaxpr", "body_jaxpr")]
         return Work(sum(part[0] for part in parts), sum(part[1] for part in parts),
-                    "one op, with the work of one round: how many there are is known at run time"
+                    "one op, with the work of one round; the number of rounds is known at run time only"
                     + "".join(sorted({part[2] for part in parts})))
     if name == "cond":
         total, moved, rest = max((_jaxpr_work(branch.jaxpr) for branch in eqn.params["branches"]),

@@ -16,7 +16,7 @@ def value_of(aval: Any) -> Value:
     Throws ImportFailure if it is not an array of a fixed shape (a token, a reference, a symbolic size).
     """
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype") or type(aval).__name__ == "AbstractRef":
-        raise ImportFailure(f"the step has a value of type {aval}, which is no array")
+        raise ImportFailure(f"the step has a value of type {aval}, which is not an array")
     if not all(isinstance(size, int) for size in aval.shape):
         raise ImportFailure(f"the step has an array of shape {tuple(map(str, aval.shape))}: sizes must be numbers")
     shape = tuple(aval.shape)

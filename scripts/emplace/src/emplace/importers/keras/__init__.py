@@ -29,9 +29,9 @@ MODEL is one of
     A function that takes an argument is given --batch.
 
   the name of a network of keras.applications, such as ResNet50
-    Without trained weights. The usual loss is that of classes, the usual optimiser adam.
+    Without trained weights. The default loss is that of classes, the default optimiser adam.
 
-Variables, casts and constants are as Keras makes them, before XLA would fuse any of it.
+Variables, casts and constants are those of Keras, before fusion by XLA.
 """
 
 
@@ -53,12 +53,12 @@ def load_keras() -> Any:
 
 def add_arguments(parser: Any) -> None:
     parser.add_argument("--batch", type=int, default=32, metavar="N", help="examples in a step (default: 32)")
-    parser.add_argument("--length", type=int, metavar="N", help="every dimension that the model leaves open")
-    parser.add_argument("--inference", action="store_true", help="the forward pass alone, as predict() runs it")
-    parser.add_argument("--loss", metavar="NAME", help="keras's name of a loss (default: the compiled one)")
+    parser.add_argument("--length", type=int, metavar="N", help="size of every dimension that the model leaves open")
+    parser.add_argument("--inference", action="store_true", help="import only the forward pass, as in predict()")
+    parser.add_argument("--loss", metavar="NAME", help="Keras's name of a loss (default: the compiled one)")
     parser.add_argument("--optimizer", metavar="NAME",
-                        help="keras's name of an optimiser (default: the compiled one)")
-    parser.add_argument("--function", metavar="NAME", help="of FILE.py (default: build)")
+                        help="Keras's name of an optimiser (default: the compiled one)")
+    parser.add_argument("--function", metavar="NAME", help="function of FILE.py (default: build)")
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:

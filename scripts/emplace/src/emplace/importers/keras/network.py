@@ -60,8 +60,8 @@ def complete(model: Any, inputs: Any, targets: Any, name: str, options: argparse
     batch = options.batch
     if inputs is None:
         if not model.built or not model.inputs:
-            raise ImportFailure(f"{name}: the model does not say what it is fed; return (model, inputs) from the "
-                                f"function, inputs being arrays or tf.TensorSpec")
+            raise ImportFailure(f"{name}: the inputs of the model are not known; return (model, inputs) from the "
+                                "function, where inputs are arrays or tf.TensorSpec")
         inputs = getattr(model, "_inputs_struct", None)  # nested as a functional model expects it
         if inputs is None:
             inputs = model.inputs[0] if len(model.inputs) == 1 else model.inputs
@@ -77,7 +77,9 @@ def complete(model: Any, inputs: Any, targets: Any, name: str, options: argparse
     network.loss = _compile(model, name, options)
     if type(model).train_step is not keras.Model.train_step:
         network.notes.append(Dropped(f"train_step of {type(model).__name__}", 1, "the step is forward pass, "
-                                     "compute_loss, gradients and optimiser, whatever a train_step of its own does"))
+                                                                                 "compute_loss, gradients and "
+                                                                                 "optimiser; the model's own "
+                                                                                 "train_step is not used"))
     if targets is None:
         network.targets = _targets(outputs, network.loss)
     else:
@@ -92,8 +94,8 @@ def _saved(path: str) -> Any:
         return keras.saving.load_model(path)
     except Exception as error:
         first = (str(error).strip().splitlines() or [""])[0]
-        raise ImportFailure(f"{path}: keras {keras.__version__} does not load it: {type(error).__name__}: {first}; a "
-                            f"model with code of its own is imported by FILE.py:FUNCTION") from error
+        raise ImportFailure(f"{path}: keras {keras.__version__} does not load it: {type(error).__name__}: {first}; "
+                            "import a model with its own code by FILE.py:FUNCTION") from error
 
 
 def _application(name: str) -> Any:
@@ -113,8 +115,8 @@ def _fixed(value: Any, batch: int, length: int | None, name: str) -> tf.TensorSp
                         else value.dtype)
     label = getattr(value, "name", None)
     if None in shape[1:] and length is None:
-        raise ImportFailure(f"{name}: input {label or ''} has the shape {tuple(shape)}; say --length N for the "
-                            f"dimensions that are open")
+        raise ImportFailure(f"{name}: input {label or ''} has the shape {tuple(shape)}; give --length N for the open "
+                            "dimensions")
     return tf.TensorSpec([batch if size is None and axis == 0 else length if size is None else size
                           for axis, size in enumerate(shape)], dtype, label)
 
@@ -144,8 +146,8 @@ def _compile(model: Any, name: str, options: argparse.Namespace) -> str:
     compiled = getattr(model, "compiled", False)
     if not compiled and not (options.loss and options.optimizer):
         missing = " and ".join(f"--{key} NAME" for key in ("loss", "optimizer") if not getattr(options, key))
-        raise ImportFailure(f"{name}: the model is not compiled, so that it cannot be trained; compile it, say "
-                            f"{missing} (such as mse, sparse_categorical_crossentropy; adam, sgd), or --inference")
+        raise ImportFailure(f"{name}: the model is not compiled, so it cannot be trained; compile it, give {missing} "
+                            "(such as mse, sparse_categorical_crossentropy; adam, sgd), or --inference")
     loss = options.loss or model.loss
     if not compiled or options.loss or options.optimizer:
         try:

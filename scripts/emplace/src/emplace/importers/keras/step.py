@@ -67,8 +67,8 @@ def _training(network: Network, ends: _Ends, notes: list[Dropped]) -> Any:
     model, optimizer = network.model, network.model.optimizer
     variables = model.trainable_variables
     if not variables:
-        raise ModelError(f"{network.name}: the model has no trainable variables, so there is no training step; "
-                         f"say --inference")
+        raise ModelError(f"{network.name}: the model has no trainable variables, so there is no training step; give "
+                         "--inference")
     optimizer.build(variables)
 
     def train(x: Any, y: Any) -> Any:
@@ -79,7 +79,7 @@ def _training(network: Network, ends: _Ends, notes: list[Dropped]) -> Any:
         gradients = tf.gradients(scaled, [variable.value for variable in variables])
         pairs = [(gradient, variable) for gradient, variable in zip(gradients, variables) if gradient is not None]
         if not pairs:
-            raise ModelError(f"{network.name}: no trainable variable has a gradient: the loss depends on none")
+            raise ModelError(f"{network.name}: no trainable variable has a gradient, because the loss depends on none")
         if len(pairs) < len(variables):
             notes.append(Dropped("weights without gradient", len(variables) - len(pairs), "the loss does not depend on "
                                  "them, so they are not updated"))
@@ -97,7 +97,7 @@ def _unrolled(network: Network, notes: list[Dropped]) -> Iterator[None]:
     for layer in layers:
         layer.unroll = True
     if layers:
-        notes.append(Dropped("loops of recurrent layers", len(layers), "unrolled: every time step has ops of its own"))
+        notes.append(Dropped("loops of recurrent layers", len(layers), "unrolled: every time step has its own ops"))
     try:
         yield
     finally:
@@ -225,8 +225,8 @@ def _kind_of(value: Any, variable: Any, handle: Any) -> tuple[Any, Any]:
         return variable.shape, variable.value.dtype
     data = getattr(value, "_handle_data", None) or handle
     if data is None or not data.is_set or len(data.shape_and_type) != 1:
-        raise ModelError(f"the step reads {value!r}, a resource that is no variable (a table, an iterator); it has no "
-                         f"size on a device: leave it out of the model")
+        raise ModelError(f"the step reads {value!r}, a resource that is not a variable (a table, an iterator); it has "
+                         "no size on a device, so leave it out of the model")
     return tf.TensorShape(data.shape_and_type[0].shape), tf.as_dtype(data.shape_and_type[0].dtype)
 
 

@@ -18,9 +18,9 @@ from . import order, trace
 
 EXPORTER = "emplace import --from kineto"
 EPILOG = """
-FILE is what torch.profiler writes with export_chrome_trace (.json or .json.gz). It has times, but does
-not say which tensors a call read: alone it gives a graph whose ops follow each other. Record the
-execution trace of the same step beside it, and dependencies are exact:
+FILE is what torch.profiler writes with export_chrome_trace (.json or .json.gz). It has times, but not the tensors
+that a call read, so its graph is a sequence of ops. For exact dependencies, record the execution trace of the same
+step as well:
 
     observer = torch.profiler.ExecutionTraceObserver()
     observer.register_callback("et.json")
@@ -30,15 +30,18 @@ execution trace of the same step beside it, and dependencies are exact:
 
     emplace import trace.json --execution-trace et.json --device-kind h100
 
-An op's time is that of its kernels if the trace has any, else its time on the CPU. --device-kind is the
-name of the trace's GPU in small letters unless given; a trace of the CPU alone does not name its device.
+An op's time is that of its kernels if the trace has any, else its time on the CPU. The default of --device-kind is
+the name of the trace's GPU in small letters; a trace without a GPU does not name its device.
 """
 
 
 def add_arguments(parser: Any) -> None:
-    parser.add_argument("--execution-trace", metavar="FILE", help="of the same run, for the dependencies")
-    parser.add_argument("--device-kind", metavar="NAME", help="on which the durations were measured, such as h100")
-    parser.add_argument("--step", type=int, metavar="N", help="of several steps (default: the last)")
+    parser.add_argument("--execution-trace", metavar="FILE", help="execution trace of the same run, for the "
+                                                                  "dependencies")
+    parser.add_argument("--device-kind", metavar="NAME", help="device kind on which the durations were measured, such "
+                                                              "as h100")
+    parser.add_argument("--step", type=int, metavar="N", help="number of the step, if there are several (default: the "
+                                                              "last)")
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
@@ -63,13 +66,13 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
     found = trace.read(document, path, step)
     kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
     if not kind:
-        raise ImportFailure(f"{path}: the trace does not name a device; say --device-kind NAME")
+        raise ImportFailure(f"{path}: the trace does not name a device; give --device-kind NAME")
     framework = f"pytorch profiler (schema {document.get('schemaVersion', '?')})"
     settings: dict[str, Any] = {} if found.step is None else {"step": found.step}
     told: list[Dropped] = []
     if found.lost_kernels:
-        told.append(Dropped("kernels", found.lost_kernels, "their operator is not in the trace: their time is left "
-                            "out"))
+        told.append(Dropped("kernels", found.lost_kernels, "their operator is not in the trace, so their time is left "
+                                                           "out"))
     if execution is None:
         selection = calls.select(found.nodes)
         settings = {"device_kind": kind, "dependencies": "order of calls", **settings}
@@ -78,8 +81,8 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
             raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
         told += order.build(selection, graph, kind)
         if not found.has_shapes:
-            told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True): no bytes, no "
-                                "FLOPs"))
+            told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True), so there "
+                                                                "are no bytes and FLOPs"))
         return Imported(graph.document(), told)
     roots = execution_trace.roots(execution, execution_path)
     told += _join(roots, found, path, execution_path)
@@ -100,7 +103,8 @@ def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path
         if other is None or node.id == 0:
             continue
         if other.name != node.name:
-            raise ImportFailure(f"{path}, {execution_path}: are not of one run: call {node.id} is {other.name!r} in "
+            raise ImportFailure(f"{path}, {execution_path}: are not of the same run: call {node.id} is {other.name!r} "
+                                "in "
                                 f"one and {node.name!r} in the other; record both at once (see --from kineto --help)")
         matched += 1
         node.duration, node.device = other.duration, other.device

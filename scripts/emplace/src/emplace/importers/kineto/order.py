@@ -46,14 +46,15 @@ def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str
                             attributes=attributes, cost_ns={device_kind: call.duration or 0})
         if call.phase == "forward" and call.node.sequence >= 0:
             forward[call.node.sequence] = previous
-    told = [Dropped("dependencies", len(selection.calls), f"the trace does not say which tensors a call read: each op "
-                    f"follows the one before, and {links} gradients read their forward op's result; give "
+    told = [Dropped("dependencies", len(selection.calls), "the trace does not have the tensors that a call read, so "
+                                                          f"each op follows the one before, and {links} gradients "
+                                                          "read their forward op's result; give "
                     f"--execution-trace for the real ones"),
-            Dropped("parameters and inputs", len(selection.calls), "not known for the same reason: memory is not that "
-                    "of the step")]
+            Dropped("parameters and inputs", len(selection.calls), "not known for the same reason, so memory is not "
+                                                                   "that of the step")]
     if selection.outside:
         told.append(Dropped("host time outside of ops", 1, f"{selection.outside / 1e6:,.3f} ms of autograd and Python"))
-    told += [Dropped(f"FLOPs of {kind}", count, "they cannot be told from the trace")
+    told += [Dropped(f"FLOPs of {kind}", count, "they cannot be found in the trace")
              for kind, count in sorted(unknown.items())]
     return told
 

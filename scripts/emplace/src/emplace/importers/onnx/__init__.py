@@ -26,7 +26,8 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                         help="size of a named dimension of the inputs (repeatable)")
     parser.add_argument("--shape", action="append", default=[], metavar="TENSOR=SIZE,...",
-                        help="whole shape of an input; or of another tensor, where it cannot be inferred (repeatable)")
+                        help="whole shape of an input, or of another tensor whose shape cannot be inferred "
+                             "(repeatable)")
 
 
 def read(model: str, options: argparse.Namespace) -> Imported:
@@ -84,5 +85,5 @@ def _pairs(option: str, texts: Sequence[str] | Mapping[str, Any]) -> list[tuple[
 
 def _size(where: str, text: str) -> int:
     if not text.strip().isdecimal():
-        raise ImportFailure(f"{where}: {text!r} is no size; expected whole numbers >= 0")
+        raise ImportFailure(f"{where}: {text!r} is not a size; expected whole numbers >= 0")
     return int(text)

@@ -129,8 +129,8 @@ class _Converter:
         if aliased is not None and view.inputs[0].num_bytes != view.outputs[0].num_bytes:
             before, after = list(view.inputs[0].shape), list(view.outputs[0].shape)
             raise ImportFailure(f"{self.skeleton.label}: node {name!r} of type {node.op_type} makes {after} of "
-                                f"{before}: the model fixes a size that is not the one given; export it with a dynamic "
-                                f"dimension, or leave the sizes")
+                                f"{before}: the model fixes a size that differs from the given one; export it with a "
+                                "dynamic dimension, or do not give sizes")
         inputs = [self.tensors[tensor] for tensor in node.input if tensor]
         attributes = {**given, **self._constant_inputs(node), **self._origin(node, name)}
         outside = []
@@ -150,7 +150,7 @@ class _Converter:
         bounded = [output for output in node.output if output in self.types.bounds]
         if bounded:
             attributes["shape_is_bound"] = True
-            self.told[kind, "its output's size depends on the data: the upper bound is taken"] += 1
+            self.told[kind, "the size of its output depends on the data; the upper bound is used"] += 1
         listed = {key: value for key, value in attributes.items()
                   if not isinstance(value, list) or len(value) <= MAX_LISTED}
         self.builder.op(name, kind, inputs, outputs, flops=work or 0, bytes_accessed=moved, attributes=listed)
@@ -197,9 +197,9 @@ class _Converter:
         dropped = [Dropped(what, count, why) for (what, why), count in sorted(self.told.items())]
         if self.folded:
             dropped.append(Dropped(", ".join(sorted(self.folded)), self.folded.total(),
-                                   "give the same in every run, so run but once: kind constant, at no cost"))
+                                   "give the same result in every run, so they run once: kind constant, without cost"))
         for kind, (count, moved) in sorted(self.without_flops.items()):
-            dropped.append(Dropped(kind, count, f"no FLOP formula: costs count its {moved:,} bytes alone"))
+            dropped.append(Dropped(kind, count, f"no FLOP formula: only its {moved:,} bytes have a cost"))
         if self.skeleton.inlined:
-            dropped.append(Dropped("function", self.skeleton.inlined, "its nodes stand in the place of its calls"))
+            dropped.append(Dropped("function", self.skeleton.inlined, "its calls are replaced by its nodes"))
         return dropped

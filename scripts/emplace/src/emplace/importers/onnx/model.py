@@ -60,9 +60,9 @@ def load(model: Any) -> tuple[Any, str]:
     except OSError as error:
         raise ImportFailure(f"{path}: cannot be read: {error.strerror or error}") from None
     except (DecodeError, ValueError, UnicodeDecodeError) as error:
-        raise ImportFailure(f"{path}: is no ONNX model: {_sentence(error)}") from None
+        raise ImportFailure(f"{path}: is not an ONNX model: {_sentence(error)}") from None
     if not proto.HasField("graph"):
-        raise ImportFailure(f"{path}: is no ONNX model: there is no graph in it")
+        raise ImportFailure(f"{path}: is not an ONNX model: it has no graph")
     _keep_small_external_data(proto, os.path.dirname(path), path)
     return proto, path
 
@@ -84,7 +84,7 @@ def skeleton(model: Any, dims: Mapping[str, int] | None = None,
     try:
         onnx.checker.check_model(small)
     except onnx.checker.ValidationError as error:
-        raise ImportFailure(f"{label}: is no valid ONNX model: {_sentence(error)}") from None
+        raise ImportFailure(f"{label}: is not a valid ONNX model: {_sentence(error)}") from None
     inlined = len(small.functions)
     if inlined:
         import onnx.inliner
@@ -194,8 +194,8 @@ def _keep_small_external_data(proto: Any, folder: str, label: str) -> None:
                 and tensor.data_type in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
             location = os.path.normpath(external_data_helper.ExternalDataInfo(tensor).location)
             if os.path.isabs(location) or location.split("/")[0] == ".." or "\0" in location:
-                raise ImportFailure(f"{label}: the external data of {tensor.name!r} is {location!r}; expected a file"
-                                    " below the model's folder")
+                raise ImportFailure(f"{label}: the external data of {tensor.name!r} is {location!r}; expected a file "
+                                    "in the model's folder")
             if os.path.isfile(os.path.join(folder, location)):
                 external_data_helper.load_external_data_for_tensor(tensor, folder)
                 tensor.data_location = onnx.TensorProto.DEFAULT
@@ -216,7 +216,7 @@ def _give_sizes(graph: Any, label: str, inputs: Sequence[str], dims: Mapping[str
     tensors = {value.name for value in graph.input} | {name for node in graph.node for name in node.output if name}
     for name in shapes:
         if name not in tensors:
-            raise ImportFailure(f"{label}: --shape {name}: there is no such tensor; inputs: {', '.join(inputs)}")
+            raise ImportFailure(f"{label}: --shape {name}: this tensor does not exist; inputs: {', '.join(inputs)}")
     missing: dict[str, str] = {}
     changed = False
     for value in graph.input:

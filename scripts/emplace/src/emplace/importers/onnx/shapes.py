@@ -232,7 +232,7 @@ def _finish(skeleton: Skeleton, inferred: Any, known: dict[str, tuple[int, list[
             if name not in wanted and name != node.output[0]:
                 continue  # an unused second output, such as a dropout's mask
             raise ImportFailure(f"{where} has no shape that is known without running the model"
-                                f"{_open(shape)}; give it with --shape {name}=SIZE,... if it has always the same")
+                                f"{_open(shape)}; give it with --shape {name}=SIZE,... if it is always the same")
         shapes[name], dtypes[name] = list(shape), dtype_name(element_type, where)
     return Types(shapes, dtypes, values, bounded & set(shapes), inferred)
 

@@ -69,8 +69,8 @@ def work(node: Any, outer: Mapping[str, Value], values: Mapping[str, Any]) -> Wo
     one_flops, one_moved = (sum(figure[i] for figure in figures.values()) for i in (0, 1))
     rounds = _rounds(node, outer, values)
     if rounds is None:
-        return Work(one_flops, one_moved, f"one op, with the work of one round: how many there are is known at run "
-                                          f"time{rest}")
+        return Work(one_flops, one_moved, "one op, with the work of one round; the number of rounds is known at run "
+                                          f"time only{rest}")
     return Work(rounds * one_flops, rounds * one_moved, f"one op, with the work of all rounds{rest}")
 
 

@@ -24,7 +24,7 @@ with times in milliseconds and sizes in bytes, and a line for each edge: a tab, 
 
 def add_arguments(parser: Any) -> None:
     parser.add_argument("--device-kind", metavar="NAME",
-                        help="the device kind on which the profile was taken, such as v100; the file does not say it")
+                        help="device kind on which the profile was measured, such as v100; the file does not name it")
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
@@ -32,7 +32,7 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     if not model:
         raise ImportFailure("name a MODEL: the graph.txt of a PipeDream profile")
     if not options.device_kind:
-        raise ImportFailure(f"{model}: a profile does not say on what device it was taken; say --device-kind NAME")
+        raise ImportFailure(f"{model}: a profile does not name its device; give --device-kind NAME")
     try:
         text = pathlib.Path(model).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -159,17 +159,19 @@ class _Builder:
         loading = [node for node in self.nodes if node.is_input and node.forward_ms + node.backward_ms > 0]
         if loading:
             total = sum(node.forward_ms + node.backward_ms for node in loading)
-            dropped.append(Dropped("time of inputs", len(loading), f"{total:,.3f} ms of loading data: inputs are on "
-                                   f"every device at no cost, as in PipeDream's planner"))
+            dropped.append(Dropped("time of inputs", len(loading), f"{total:,.3f} ms of loading data are left out: "
+                                                                   "inputs are on every device without cost, as in "
+                                                                   "PipeDream's planner"))
         if updates:
-            dropped.append(Dropped("time of updates", updates, "a profile has none: they cost 0 ns, as in PipeDream's "
-                                   "planner; optimiser state is not known either"))
+            dropped.append(Dropped("time of updates", updates, "a profile has none; they cost 0 ns, as in PipeDream's "
+                                                               "planner; optimiser state is not known either"))
         count = sum(not node.is_input for node in self.nodes)
-        dropped.append(Dropped("FLOPs and element types", count, "a profile has none: costs are known on "
-                               f"{self.device_kind} alone; parameters are taken for f32"))
+        dropped.append(Dropped("FLOPs and element types", count, "a profile has none; costs are known on "
+                                                                 f"{self.device_kind} only, and parameters are assumed "
+                                                                 "to be f32"))
         idle = [node for node in self.nodes if not node.is_input and node.name not in self.backward]
         if idle:
-            dropped.append(Dropped("backward ops", len(idle), "no time, no parameters and nobody needs their gradient"))
+            dropped.append(Dropped("backward ops", len(idle), "no time, no parameters and no reader of their gradient"))
         return dropped
 
 

@@ -63,7 +63,7 @@ def parse(text: str, path: str) -> dict[str, Node]:
         if len(parts) not in (3, 4):
             raise ImportFailure(f"{where}: got {line.strip()!r}, expected {_FORM}")
         if parts[0] in nodes:
-            raise ImportFailure(f"{where}: the node {parts[0]!r} is there already")
+            raise ImportFailure(f"{where}: the node {parts[0]!r} is listed twice")
         nodes[parts[0]] = _node(parts, where)
     if not nodes:
         raise ImportFailure(f"{path}: holds no node; expected lines {_FORM}")
@@ -94,7 +94,7 @@ def in_order(nodes: dict[str, Node], path: str) -> list[Node]:
             state[name] = 1
             waiting = [before for before in nodes[name].inputs if state.get(before) != 2]
             if any(state.get(before) == 1 for before in waiting):
-                raise ImportFailure(f"{path}: the edges make a circle through {name!r}")
+                raise ImportFailure(f"{path}: the edges form a cycle through {name!r}")
             if not waiting:
                 state[name] = 2
                 order.append(nodes[stack.pop()])

@@ -66,7 +66,7 @@ def import_tensorflow(graph: Any, loss: str, train_op: str, *, name: str = "grap
 
 def unknown_work(unknown: dict[str, list[int]]) -> list[Dropped]:
     """Returns notes for people about the kinds for which `convert` has no FLOP formula."""
-    return [Dropped(f"FLOPs of {kind}", count, f"no formula is known: costs count its {moved / 1e6:,.3f} MB alone")
+    return [Dropped(f"FLOPs of {kind}", count, f"no formula is known: only its {moved / 1e6:,.3f} MB have a cost")
             for kind, (count, moved) in sorted(unknown.items())]
 
 

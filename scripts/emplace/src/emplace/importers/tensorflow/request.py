@@ -32,16 +32,14 @@ MODEL is one of
             return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
                 labels=labels, logits=tf.matmul(x, w)))
 
-    Placeholders become graph inputs, trainable variables parameters. Gradients and the optimiser are
-    added here; what the function puts into tf1.GraphKeys.UPDATE_OPS becomes part of the step. Models
-    of Keras: --from keras.
+    Placeholders become graph inputs, trainable variables parameters. The importer adds gradients and the optimiser;
+    ops in tf1.GraphKeys.UPDATE_OPS become part of the step. Models of Keras: --from keras.
 
   FILE.pb, FILE.pbtxt (text): a GraphDef of a whole TensorFlow 1 training step
     with --loss and --train-op naming its ops.
 
   FILE.json, FILE.json.gz: an emplace graph of TensorFlow, with --kernels and -o
-    --kernels tf2016 keeps what had no GPU kernel in TensorFlow r0.12 on the CPU. TensorFlow is not
-    needed for it.
+    --kernels tf2016 keeps ops without a GPU kernel in TensorFlow r0.12 on the CPU. This does not need TensorFlow.
 
 A network of more than 80,000 ops: emplace import --from tensorflow nmt --layers 8 --unroll 50
 """
@@ -53,8 +51,8 @@ OPTIONS: dict[str, tuple[Any, str, str]] = {
     "unroll": (int, "N", "time steps"),
     "hidden": (int, "N", "units of an LSTM layer"),
     "vocab": (int, "N", "words"),
-    "dropout": (float, "RATE", "share of units dropped (RNNLM, NMT), 0 for none"),
-    "clip": (float, "NORM", "global norm to clip gradients to, 0 for none"),
+    "dropout": (float, "RATE", "share of dropped units (RNNLM, NMT); 0: none"),
+    "clip": (float, "NORM", "global norm to which gradients are clipped; 0: no clipping"),
 }
 CHOICES = {"optimizer": ("sgd", "momentum", "rmsprop", "adam"), "aggregation": ("add_n", "tree"),
            "variant": ("mobile", "large")}
@@ -82,8 +80,8 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--aux", action=argparse.BooleanOptionalAction, default=None,
                         help="auxiliary head (Inception-V3)")
     parser.add_argument("--kernels", choices=tuple(CPU_ONLY), default="today",
-                        help="which ops have GPU kernels: those of TensorFlow today, or of 2016")
-    parser.add_argument("--function", metavar="NAME", help="of FILE.py (default: build)")
+                        help="ops with GPU kernels: those of TensorFlow today, or of 2016")
+    parser.add_argument("--function", metavar="NAME", help="function of FILE.py (default: build)")
     parser.add_argument("--loss", metavar="NAME", help="with a GraphDef: the loss op")
     parser.add_argument("--train-op", metavar="NAME", help="with a GraphDef: the training op")
 
@@ -174,7 +172,7 @@ def _graph_def_step(path: str, options: argparse.Namespace) -> tuple[str, dict[s
         else:
             definition.ParseFromString(data)
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
-        raise ImportFailure(f"{path}: is no GraphDef: {error}") from None
+        raise ImportFailure(f"{path}: is not a GraphDef: {error}") from None
     graph = tf.Graph()
     try:
         with graph.as_default():
@@ -196,8 +194,8 @@ def restricted(path: str, options: argparse.Namespace) -> Imported:
         raise ImportFailure(f"{path}: {error}")
     framework = str(document.get("source", {}).get("framework", ""))
     if not framework.startswith("tensorflow"):
-        raise ImportFailure(f"{path}: made by {framework or 'no framework'}, expected a graph of tensorflow: "
-                            f"--kernels knows the kinds of TensorFlow alone")
+        raise ImportFailure(f"{path}: made by {framework or 'no framework'}, expected a graph of tensorflow; "
+                            "--kernels applies to the kinds of TensorFlow only")
     count = restrict(document, options.kernels)
-    return Imported(document, [Dropped("ops that may run anywhere", count, f"no GPU kernel in {options.kernels}: "
-                                       f"they are kept on the CPU")] if count else [])
+    return Imported(document, [Dropped("ops that may run anywhere", count, f"no GPU kernel in {options.kernels}; they "
+                                                                           "are kept on the CPU")] if count else [])

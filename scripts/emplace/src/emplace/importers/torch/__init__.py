@@ -33,7 +33,7 @@ MODEL is one of
 
 a function of your own returns (module, inputs, targets, loss_fn); the step computes
 loss_fn(module(*inputs), *targets),  which must be a scalar. Without targets, return (module, inputs,
-loss_fn). It is called under tensors without elements, so torch.empty does for data. It may take batch, seq
+loss_fn). It is called under tensors without elements, so torch.empty is sufficient for data. It may take batch, seq
 and image, which --batch, --seq and --image then set.
 
     # my_model.py
@@ -75,18 +75,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of this format."""
     parser.add_argument("--function", metavar="NAME",
                         help="of a Python file, which makes the model (default: build)")
-    parser.add_argument("--transformers", metavar="CONFIG.json", help="the same as CONFIG.json as MODEL")
+    parser.add_argument("--transformers", metavar="CONFIG.json", help="another way to give CONFIG.json as MODEL")
     parser.add_argument("--class", dest="model_class", metavar="NAME",
                         help="model class for a config (default: the first of its `architectures`)")
     parser.add_argument("--loss", nargs="?", const="model", choices=sources.LOSS_NAMES,
                         help="for a config: model: the loss that the class computes from labels; mean: the mean "
                              "of the squares of its first output, for classes without one (default: model)")
     parser.add_argument("--input", action="append", metavar="NAME",
-                        help="for a Transformers config: an argument of forward() that is given although the model "
-                             "can do without, attention_mask for instance; may be repeated")
+                        help="for a Transformers config: an optional argument of forward() to give as well, such as "
+                             "attention_mask; may be repeated")
     parser.add_argument("--attention", choices=("sdpa", "eager"),
-                        help="for a Transformers config: one fused op, or products and softmax apart "
-                             "(default: as Transformers decides)")
+                        help="for a Transformers config: one fused op, or separate products and softmax (default: the "
+                             "choice of Transformers)")
     parser.add_argument("--batch", type=_positive, metavar="N", help="samples in a step")
     parser.add_argument("--seq", type=_positive, metavar="N", help="tokens (raw audio: values) in a sample")
     parser.add_argument("--image", type=_positive, metavar="N",
@@ -94,14 +94,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--optimizer", choices=OPTIMIZER_NAMES,
                         help="default: momentum for image models and your own, else adamw")
     parser.add_argument("--inference", action="store_true",
-                        help="the forward pass alone, in evaluation mode: no loss, gradients or update")
+                        help="import only the forward pass, in evaluation mode: no loss, gradients or update")
     parser.add_argument("--dtype", choices=DTYPE_NAMES,
                         help="of parameters and floating-point inputs (default: as the model "
                              "makes them; f32 for those of --list)")
     parser.add_argument("--capture", choices=CAPTURE_NAMES, default=CAPTURE_NAMES[0],
                         help="aot: AOTAutograd's joint graph; eager: the ops that eager PyTorch "
                              "launches (default: %(default)s)")
-    parser.add_argument("--list", action=_List, help="print the models that have a name and stop")
+    parser.add_argument("--list", action=_List, help="print the models of the menu and stop")
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
@@ -174,11 +174,11 @@ def _dropped(recorded: step.Recorded, unknown: Sequence[tuple[str, int, int]]) -
     dropped = [Dropped(*note) for note in recorded.setup.notes]
     for name, places in sorted(recorded.assumed_reads.items()):
         dropped.append(Dropped(f"choice by the value of input {name!r}", len(places),
-                               f"that of the example was taken at {', '.join(sorted(places))}"))
+                               f"the value of the example was used at {', '.join(sorted(places))}"))
     if recorded.unused:
         first = ", ".join(recorded.unused[:10]) + (", ..." if len(recorded.unused) > 10 else "")
         dropped.append(Dropped("update of a parameter", len(recorded.unused), f"no gradient reaches {first}"))
-    return dropped + [Dropped(f"op kind {kind}", count, f"no FLOP formula: costs count its {moved:,} bytes alone")
+    return dropped + [Dropped(f"op kind {kind}", count, f"no FLOP formula: only its {moved:,} bytes have a cost")
                       for kind, count, moved in unknown]
 
 

@@ -30,13 +30,14 @@ def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> So
         for value, written in ((options.attention, "--attention"), (options.loss, "--loss"),
                                (options.input, "--input")):
             if value is not None:
-                raise ImportFailure(f"{path}: {written} is for a config of Transformers, this one is of diffusers")
+                raise ImportFailure(f"{path}: {written} applies to a config of Transformers, but this one is of "
+                                    "diffusers")
         name = options.model_class or config["_class_name"]
         settings = {"model": f"{name} of {os.path.basename(path)}", **given}
         return Source(_name(path), lambda: _build_denoiser(path, config, name, given, loss is not None),
                       settings, ("torch", "diffusers"), "adamw")
-    raise ImportFailure(f"{path}: is no config of a model: it has neither `model_type`, as those of Transformers, "
-                        "nor `_class_name`, as those of diffusers")
+    raise ImportFailure(f"{path}: is not a config of a model: it has neither `model_type` (Transformers) nor "
+                        "`_class_name` (diffusers)")
 
 
 def _build(path: str, config: dict[str, Any], name: str | None, given: Mapping[str, int], loss: str | None,

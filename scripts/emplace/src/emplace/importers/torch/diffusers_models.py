@@ -79,7 +79,7 @@ class _Inputs:
             inputs["added_cond_kwargs.time_ids"] = torch.empty(self._batch, sizes)
         for option in ("seq", "image"):
             if option in self._given and option not in self._used:
-                raise ImportFailure(f"{self._path}: {type(self._model).__name__} has no use for --{option}")
+                raise ImportFailure(f"{self._path}: {type(self._model).__name__} does not use --{option}")
         return inputs
 
     def _option(self, name: str, default: Any) -> Any:
@@ -90,7 +90,7 @@ class _Inputs:
         """Returns [batch, channels, height, width] of an image or of latents."""
         side = self._option("image", self._config.get("sample_size"))
         channels = self._config.get("in_channels")
-        if channels is None or self._config.get("axes_dims_rope"):  # these models take pictures packed into tokens
+        if channels is None or self._config.get("axes_dims_rope"):  # these models take images packed into tokens
             return None
         if side is None:
             raise ImportFailure(f"{self._path}: the config has no `sample_size`; say --image PIXELS (of the latents)")

@@ -48,7 +48,7 @@ class _Sizes:
     def need(self, what: str, *names: str) -> Any:
         value = self.of(*names)
         if value is None:
-            raise ImportFailure(f"{self.path}: the config does not say how large {what} is (looked for "
+            raise ImportFailure(f"{self.path}: the config does not have the size of {what} (searched: "
                                 f"{', '.join(names)}); import the model from a Python file instead")
         return value
 
@@ -61,7 +61,7 @@ class _Sizes:
         self.used_image = True
         side = self.given.get("image") or self.of("image_size")
         if side is None:
-            raise ImportFailure(f"{self.path}: the config does not say how large an image is; say --image PIXELS")
+            raise ImportFailure(f"{self.path}: the config does not have the size of an image; give --image PIXELS")
         return [int(pixels) for pixels in side] if isinstance(side, (list, tuple)) else [int(side)] * 2
 
     def tokens(self) -> int:
@@ -212,9 +212,9 @@ def _labels(path: str, model: Any, sizes: _Sizes, wanted: list[str], parameters:
             return {"labels": classes(sizes.tokens()), "next_sentence_label": classes()}
         if has("ForPreTraining") and "input_ids" in wanted:
             return {"labels": classes(sizes.tokens())}
-        raise ImportFailure(f"{path}: it is not known what the labels of {name} look like; say --loss mean, which "
-                            "needs none, or import the model from a Python file")
+        raise ImportFailure(f"{path}: the form of the labels of {name} is not known; give --loss mean, which needs "
+                            "none, or import the model from a Python file")
     if has("ForPreTraining") and wanted == ["pixel_values"]:
         return {}  # masked images are their own labels
-    raise ImportFailure(f"{path}: {name} computes no loss; say --loss mean for the mean of the squares of its output, "
-                        "--inference for the forward pass alone, or --class NAME for another class")
+    raise ImportFailure(f"{path}: {name} computes no loss; give --loss mean for the mean of the squares of its "
+                        "output, --inference for only the forward pass, or --class NAME for another class")

@@ -27,7 +27,7 @@ def explain(name: str, error: Exception, module: str | None, capture: str) -> st
     if isinstance(error, fake_tensor.UnsupportedOperatorException):
         return (f"{name}: {first}{where}: PyTorch knows no shape rule (fake kernel) for this op; "
                 "register one with torch.library.register_fake")
-    hint = "" if where or capture == "eager" else "; --capture eager does without AOTAutograd"
+    hint = "" if where or capture == "eager" else "; --capture eager does not use AOTAutograd"
     return f"{name}: {type(error).__name__}{where}: {first}{hint}"
 
 

@@ -102,8 +102,8 @@ class _Walk:
     def _call(self, node: torch.fx.Node) -> Any:
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._results.__getitem__)
         if isinstance(node.target, torch._ops.HigherOrderOperator):
-            raise StepError(f"{node.target} runs a graph of its own, which has no place in an "
-                            "emplace graph; call the ops themselves, or torch.where")
+            raise StepError(f"{node.target} runs its own graph, which an emplace graph cannot contain; call the ops "
+                            "themselves, or torch.where")
         result = node.target(*args, **kwargs)
         if isinstance(node.target, torch._ops.OpOverload):
             self._notes.add_call(node.target, args, kwargs, result, self._origin(node))

@@ -269,7 +269,7 @@ class StepNotes:
     def _new_value(self, tensor: torch.Tensor, producer: int | None, **details: Any) -> int:
         dtype = sized(str(tensor.dtype))
         if dtype is None:
-            raise TypeError(f"a tensor of {tensor.dtype} has no place in an emplace graph")
+            raise TypeError(f"an emplace graph cannot contain a tensor of {tensor.dtype}")
         self.values.append(Value(tuple(tensor.shape), dtype, producer, **details))
         self._layouts.append(_layout(tensor))
         self._remember(tensor, len(self.values) - 1)

@@ -28,7 +28,7 @@ def find(model: str | None, options: argparse.Namespace) -> Source:
             raise ImportFailure(f"give either MODEL ({model}) or --transformers ({options.transformers}), not both")
         model = options.transformers
     if model is None:
-        raise ImportFailure("which model? Give a name that --list shows, FILE.py, PACKAGE.MODULE:FUNCTION "
+        raise ImportFailure("the model is missing; give a name that --list shows, FILE.py, PACKAGE.MODULE:FUNCTION "
                             "or a model's CONFIG.json")
     if options.transformers is not None or model.endswith(".json"):
         if options.function is not None:
@@ -56,7 +56,7 @@ def _of_menu(model: str, given: dict[str, int]) -> Source:
     if entry.max_seq is not None and given.get("seq", 0) > entry.max_seq:
         raise ImportFailure(f"{model} has {entry.max_seq} positions, so --seq {given['seq']} is too long")
     if "image" in given:
-        raise ImportFailure(f"{model} has images of its own size, so --image does not apply")
+        raise ImportFailure(f"the size of the images of {model} is fixed, so --image does not apply")
     chosen = {"batch": entry.batch, **({"seq": entry.seq} if entry.seq else {}), **given}
     return Source(model, lambda: entry.build(**chosen), {"model": entry.sentence, **chosen}, entry.packages,
                   entry.optimizer, "f32")
@@ -65,7 +65,7 @@ def _of_menu(model: str, given: dict[str, int]) -> Source:
 def _own(model: str, function: str | None, given: dict[str, int]) -> Source:
     path, colon, named = model.rpartition(":") if ":" in model else (model, "", "")
     if colon and function is not None:
-        raise ImportFailure(f"{model} names its function, so --function {function} is one too many")
+        raise ImportFailure(f"{model} names its function, so --function {function} does not apply")
     function = named or function or "build"
     if not path or not function.isidentifier():
         raise ImportFailure(f"{model}: expected FILE.py:FUNCTION or PACKAGE.MODULE:FUNCTION")

@@ -98,7 +98,7 @@ def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, notes: St
     if inference:
         targets = ()  # unread at inference
     elif setup.loss_fn is None:
-        raise StepError("a step of training needs a loss, or say that inference is wanted")
+        raise StepError("a training step needs a loss; request inference for a step without one")
     if dtype is not None:
         _cast_module(module, DTYPES[dtype])
         inputs = tuple(_cast(tensor, DTYPES[dtype]) for tensor in inputs)

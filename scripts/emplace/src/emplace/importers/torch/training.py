@@ -56,7 +56,7 @@ class Training:
         if self.inference:
             results = tuple({id(t): t for t in pytree.tree_leaves(output) if isinstance(t, torch.Tensor)}.values())
             if not results:
-                raise StepError(f"the module returns no tensor but a {type(output).__name__}")
+                raise StepError(f"the module returns a {type(output).__name__}, expected tensors")
         else:
             self.area = "loss"
             results = (self.setup.loss_fn(output, *targets),)

@@ -30,8 +30,8 @@ def build(path: str, values: Mapping[str, Any], class_name: str | None, given: M
     if hasattr(model, "_can_set_experts_implementation") and _has_experts(model):
         model.set_experts_implementation("grouped_mm")
         notes.append(("load of the experts", sum(map(_is_experts, model.modules())),
-                      "which expert a token goes to depends on the data: each layer is one grouped product over all "
-                      "tokens and choices, whose FLOPs are the same for any load, and all experts' weights are read"))
+                      "the expert of a token depends on the data; each layer is one grouped product over all tokens "
+                      "and choices, whose FLOPs are the same for any load, and reads the weights of all experts"))
     inputs = example_inputs.make(path, model, given, labels=loss == "model", more=more)
     names = tuple(inputs)
     missing = sorted(set(_other_modalities(model)) - set(names))
@@ -46,7 +46,7 @@ def _config(path: str, values: Mapping[str, Any]) -> Any:
     if kind not in transformers.CONFIG_MAPPING:
         close = difflib.get_close_matches(str(kind), list(transformers.CONFIG_MAPPING.keys()), n=3)
         hint = f"; close ones: {', '.join(close)}" if close else ""
-        raise ImportFailure(f"{path}: Transformers {transformers.__version__} knows no model_type {kind!r}{hint}")
+        raise ImportFailure(f"{path}: Transformers {transformers.__version__} has no model_type {kind!r}{hint}")
     try:
         cls = transformers.CONFIG_MAPPING[kind]
         return cls.from_dict(cls._decode_special_floats(dict(values)))  # as from a file: infinity is {"__float__": ...}
@@ -60,7 +60,7 @@ def _class(path: str, config: Any, name: str | None) -> tuple[type, Any]:
     choices = _classes_of(config)
     hint = f" (choices for {config.model_type}: {', '.join(choices)})" if choices else ""
     if name is None:
-        raise ImportFailure(f"{path}: names no class under `architectures`; say --class NAME{hint}")
+        raise ImportFailure(f"{path}: names no class under `architectures`; give --class NAME{hint}")
     cls = getattr(transformers, name, None)
     if not inspect.isclass(cls) or not issubclass(cls, transformers.PreTrainedModel):
         raise ImportFailure(f"{path}: Transformers {transformers.__version__} has no model class {name!r}{hint}")
@@ -116,7 +116,7 @@ def _without_chance(config: Any) -> list[tuple[str, int, str]]:
             value = getattr(part, name)
             if "layerdrop" in name and isinstance(value, (int, float)) and value > 0:
                 setattr(part, name, 0.0)
-                notes.append((f"{name} {value}", 1, "layers left out by chance; a graph has all of them"))
+                notes.append((f"{name} {value}", 1, "layers that are randomly left out; a graph has all of them"))
     return notes
 
 

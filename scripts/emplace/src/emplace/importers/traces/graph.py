@@ -271,17 +271,19 @@ class _Builder:
                 tensors[tensor].role = "output"
 
     def _told(self) -> list[Dropped]:
-        told = [Dropped("calls that give back what they were given", self.copies, "no ops")] if self.copies else []
+        told = [Dropped("calls that return their arguments", self.copies, "no ops")] if self.copies else []
         if self.selection.split:
             told.append(Dropped("calls on lists of tensors", self.selection.split, "one op for each place in the "
-                                "lists, each with its share of the time by bytes"))
+                                                                                   "lists, with a share of the time "
+                                                                                   "in proportion to its bytes"))
         if self.selection.outside and self.device_kind:
             told.append(Dropped("host time outside of ops", 1, f"{self.selection.outside / 1e6:,.3f} ms of autograd "
                                 "and Python"))
         for kind, count in sorted(self.unknown.items()):
-            told.append(Dropped(f"FLOPs of {kind}", count, "they cannot be told from the trace"))
+            told.append(Dropped(f"FLOPs of {kind}", count, "they cannot be found in the trace"))
         parameters = sum(role == "parameter" for role in self.roles.values())
         if parameters and not self.has_update:
-            told.append(Dropped("roles of parameters", parameters, "no optimiser in the trace: taken from their places "
-                                "in the calls; other tensors are inputs"))
+            told.append(Dropped("roles of parameters", parameters, "no optimiser is in the trace; parameters are "
+                                                                   "found by their places in the calls, and other "
+                                                                   "tensors are inputs"))
         return told
