@@ -102,8 +102,9 @@ class EventBacklog {
 };
 
 /// Priority queue of 63-bit keys for runs in which few keys wait at a time. The 16 least keys are
-/// sorted in two vector registers, where insertion and removal take a few instructions without a
-/// branch; the others are in a backlog. It should be a local variable of the loop that uses it.
+/// sorted in vector registers (two of AVX-512 or four of AVX2), where insertion and removal take a
+/// few instructions without a branch; the others are in a backlog. It should be a local variable of
+/// the loop that uses it.
 ///
 /// No key in the registers is above `limit_`, and no key in the backlog is below it. A key that is
 /// not below it is added to the backlog directly.
@@ -126,12 +127,12 @@ class EventQueue {
       return;
     }
     // Sorted insertion: smaller keys stay, the others move up by one place.
-    const Key out = keys_[kRegisters - 1][7];
+    const Key out = keys_[kRegisters - 1][kLanes - 1];
     const Keys all = Fill(key);
     for (int r = kRegisters - 1; r >= 0; --r) {
       const Keys below = r > 0 ? keys_[r - 1] : Fill(INT64_MIN);
       const Keys lesser = keys_[r] < all ? keys_[r] : all;
-      const Keys shifted = __builtin_shufflevector(below, keys_[r], 7, 8, 9, 10, 11, 12, 13, 14);
+      const Keys shifted = LastThen(below, keys_[r]);
       keys_[r] = shifted > lesser ? shifted : lesser;
     }
     if (out != kNone) [[unlikely]] {
@@ -150,7 +151,7 @@ class EventQueue {
     const Key least = keys_[0][0];
     for (int r = 0; r < kRegisters; ++r) {
       const Keys above = r + 1 < kRegisters ? keys_[r + 1] : Fill(kNone);
-      keys_[r] = __builtin_shufflevector(keys_[r], above, 1, 2, 3, 4, 5, 6, 7, 8);
+      keys_[r] = ButFirst(keys_[r], above);
     }
     return least;
   }
@@ -163,11 +164,32 @@ class EventQueue {
   }
 
  private:
-  static constexpr int kRegisters = 2, kSize = 8 * kRegisters;
-  typedef Key Keys __attribute__((vector_size(8 * sizeof(Key))));
+#ifdef __AVX512F__
+  static constexpr int kLanes = 8;
+#else
+  static constexpr int kLanes = 4;  // compilers split wider vectors into scalars
+#endif
+  static constexpr int kSize = 16, kRegisters = kSize / kLanes;
+  typedef Key Keys __attribute__((vector_size(kLanes * sizeof(Key))));
 
   [[gnu::always_inline]] static Keys Fill(Key key) {
-    return Keys{key, key, key, key, key, key, key, key};
+    return key - Keys{};
+  }
+  // Returns the last key of `low`, followed by all keys of `high` but the last.
+  [[gnu::always_inline]] static Keys LastThen(Keys low, Keys high) {
+#ifdef __AVX512F__
+    return __builtin_shufflevector(low, high, 7, 8, 9, 10, 11, 12, 13, 14);
+#else
+    return __builtin_shufflevector(low, high, 3, 4, 5, 6);
+#endif
+  }
+  // Returns all keys of `low` but the first, followed by the first key of `high`.
+  [[gnu::always_inline]] static Keys ButFirst(Keys low, Keys high) {
+#ifdef __AVX512F__
+    return __builtin_shufflevector(low, high, 1, 2, 3, 4, 5, 6, 7, 8);
+#else
+    return __builtin_shufflevector(low, high, 1, 2, 3, 4);
+#endif
   }
   // Fills kSize places. @return Bound() of the remaining keys
   [[gnu::noinline]] static Key Take(EventBacklog& backlog, Key* taken) {
