@@ -92,6 +92,7 @@ TEST_CASE("a worker goes on with runs that nobody works at, if it may") {
 
 TEST_CASE("a worker refuses another problem, and what is no sweep") {
   const FrozenFiles files;
+  std::string graph = ReadText(files.folder / "h.json");
   WriteText(files.folder / "h.json", LayeredJson(21));
   CHECK(files.Work({"--runs", "0-4"}).exit_code == 0);  // of g.json
   CheckRefused(
@@ -99,6 +100,11 @@ TEST_CASE("a worker refuses another problem, and what is no sweep") {
       2,
       {"out/sweep.yaml:",
        "problems.1.id_graph: the sweep was frozen with another version of graph \"small\""});
+  graph.insert(graph.find("\"g\": ") + 5, "9");
+  WriteText(files.folder / "h.json", graph);
+  CheckRefused(files.Work({"--runs", "5"}),
+               2,
+               {"problems.1.id_costs: the sweep was frozen with another version of the costs"});
   CheckRefused(files.Work({"--runs", "99"}), 2, {"--runs: expected numbers from 0 to 9"});
   WriteText(files.folder / "out/sweep.yaml", "a: b\n");
   CheckRefused(files.Work({}), 2, {"out/sweep.yaml: is not a frozen sweep"});
