@@ -11,7 +11,7 @@
 
 #include "agents/registry.h"
 #include "framework/base/error.h"
-#include "framework/search/lockstep.h"
+#include "framework/search/replicated_search.h"
 #include "framework/search/state.h"
 #include "simulator/gpu/gpu_simulator.h"
 #include "tests/experiments/layered_graph.h"
@@ -147,10 +147,10 @@ std::vector<std::string> ErrorsOfRanks(const RankProblem& first, const RankProbl
       .label = "random", .entry = &AllAgents().Find("random", "test"), .settings = {}};
   std::vector<std::string> errors(2);
   RunThreadRanks(2, [&](Communicator& ranks) {
-    Lockstep lockstep(ranks);
+    ReplicatedSearch replicated(ranks);
     const RankProblem& mine = ranks.rank() == 0 ? first : second;
     try {
-      RunSearch(mine.problem, mine.how, spec, 1, {.evaluations = 4}, nullptr, {}, -1, &lockstep);
+      RunSearch(mine.problem, mine.how, spec, 1, {.evaluations = 4}, nullptr, {}, {}, &replicated);
     } catch (const RunError& error) {
       errors[ranks.rank()] = error.what();
     }
