@@ -282,7 +282,7 @@ std::string FormatSummary(const VerificationSummary& summary, const Verification
                    FormatShare(1 - summary.proxy_share, 1),
                    FormatShare(summary.proxy_share, 1)));
   line("peak memory",
-       fmt::format("the plan's peak equals the simulated one for {} of {} placements; its arenas "
+       fmt::format("the plan's peak is as simulated for {} of {} placements; its arenas "
                    "take {} more (gaps between tensors)",
                    summary.equal_peaks,
                    count,

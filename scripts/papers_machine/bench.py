@@ -54,7 +54,7 @@ class Bench:
         if self.machine.before:
             expert["before"] = list(self.machine.before)
         run = {"graph": cell.graph, "cluster": self.machine.cluster(cell.gpus), "semantics": "queue",
-               "coarsen": ["colocate"], "budget": {"evaluations": 1, "seconds": 0}, "jobs": 1,
+               "coarsen": ["colocate"], "budget": {"evaluations": 1, "seconds": "none"}, "jobs": 1,
                "agents": [expert if agent == "expert" else agent for agent in agents]}
         (self.folder / "run.yaml").write_text(yaml.safe_dump(run))
         result = self.folder / "run.h5"

@@ -128,7 +128,7 @@ TEST_CASE("the runs of each paper at full and at small scale") {
     CHECK(full.num_equal == 0);
     for (const SweepPlan* plan : {&full, &small}) {
       for (const RunPlan& config : plan->configs) {
-        CHECK(config.config.max_seconds == 0);  // nothing is left to the clock
+        CHECK_FALSE(config.config.max_seconds);  // nothing is left to the clock
         if (config.agents[0].label == "long_search") continue;
         CHECK(config.budget.evaluations == plan->configs[0].budget.evaluations);
       }

@@ -112,8 +112,8 @@ TEST_CASE("moving clocks, drift and slow ops are warnings") {
   CHECK(s.clock_change == doctest::Approx(-0.06));
   REQUIRE(s.warnings.size() == 3);
   CHECK(Contains(s.warnings[0], "1.50 times"));
-  CHECK(Contains(s.warnings[1], "d0 moved from 2000 to 1880 MHz"));
-  CHECK(Contains(s.warnings[2], "\"one\" took -7.0 %"));
+  CHECK(Contains(s.warnings[1], "d0 changed from 2000 to 1880 MHz"));
+  CHECK(Contains(s.warnings[2], "\"one\" changed by -7.0 % from the"));
   for (const std::string& warning : s.warnings) CHECK(Contains(FormatSummary(s, v), warning));
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("the verdict: a sentence, before all figures") {
   Verification v = MeasureTenRounds();
   for (VerifiedPlacement& placement : v.placements) placement.measured.busy = {175, 0};
   v.reference_drift = 0.14;
-  CHECK(verdict(v).starts_with("too noisy to judge: \"one\" took +14 % at the end"));
+  CHECK(verdict(v).starts_with("too noisy to judge: the step time of \"one\" changed by +14 % from"));
   v.reference_drift = 0;
   // Two placements, +5 and -20 % off, the same order as measured.
   CHECK(verdict(v) ==

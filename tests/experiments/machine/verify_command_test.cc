@@ -141,7 +141,7 @@ TEST_CASE("intervals come from the held-out placements of the profile") {
   CHECK(Contains(search.out, "90 % of measured steps, from 12 held-out placements of perceptron"));
   const ProcessResult verify = machine.Run({"verify", "r.h5", "--rounds", "3", "--quiet"});
   REQUIRE(verify.exit_code == 0);
-  CHECK(Contains(verify.out, "by 12 held-out placements of perceptron"));
+  CHECK(Contains(verify.out, "according to 12 held-out placements of perceptron"));
   CHECK(Contains(verify.out, "coverage         "));
   const ResultsReader reader(machine.folder / "r.h5");
   CHECK(reader.Int("/verification", "held_out") == 12);

@@ -54,7 +54,7 @@ TEST_CASE("the best has an interval; overlapping ones call no agent equal") {
       Contains(narrow, "\nresolves differences above 6.5 % (right for 95 % of held-out pairs); "));
   // Of 100 %: whoever is within that is named with its difference.
   const std::string wide = run(1);
-  CHECK(Contains(wide, "nearer to the best: contiguous (+"));
+  CHECK(Contains(wide, "closer to the best: contiguous (+"));
   // Five have no interval, and ten pairs: 11 * 0.9 is rank 9.9, between 0.03 and 0.04.
   CHECK(Contains(run(0.01, 5), "\nresolves differences above 4.0 % "));
   CHECK(!Contains(run(0.01, 4), "resolves "));

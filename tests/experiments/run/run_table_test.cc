@@ -117,8 +117,8 @@ TEST_CASE("the table for people") {
         "agent   step time      range over seeds  speed-up     gap  evaluations  seconds\n"
         "climb    50.00 ms  40.00 ms .. 50.00 ms     1.60x  56.2 %           10      0.5\n"
         "single        OOM                     -         -       -           10      0.5\n"
-        "medians of 3 seeds; agents that do not use the seed run once; --wide adds peak memory,\n"
-        "  time on hardware\n"
+        "medians of 3 seeds; agents that do not use the seed run once; --wide adds peak\n"
+        "  memory, time on hardware\n"
         "single: OOM (missing 1.20 GiB on gpu:1)\n");
   const std::string narrow = FormatTable(rows, scale, *cluster, {.columns = 60});
   CHECK(narrow.starts_with("agent   step time  speed-up     gap  evaluations  seconds\n"));

@@ -106,7 +106,7 @@ TEST_CASE("other files and folders are refused before a lock is made in them") {
   WriteText(folder / "notes.txt", "no results");
   fs::create_directory(folder / ".notes.txt.lock");  // so that there can be no lock
   CHECK(Refusal({folder / "notes.txt"}) ==
-        (folder / "notes.txt").string() + ": no results file of emplace (HDF5), or not whole");
+        (folder / "notes.txt").string() + ": not a results file of emplace (HDF5), or incomplete");
   CHECK(Contains(Refusal({folder / "none.h5"}), "none.h5"));
 }
 

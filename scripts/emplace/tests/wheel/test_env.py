@@ -48,7 +48,7 @@ class Environments(unittest.TestCase):
         for wrong in ({}, {"graph": "inception_v3"}, {"problem": self.problem, "graph": "nmt", "cluster": "2xk80"}):
             with self.assertRaisesRegex(ValueError, "expected problem=, or graph= and cluster="):
                 gymnasium.make("emplace/Placement-v0", **wrong)
-        with self.assertRaisesRegex(ValueError, "got coarsen beside problem="):
+        with self.assertRaisesRegex(ValueError, "got coarsen together with problem="):
             gymnasium.make("emplace/Placement-v0", problem=self.problem, coarsen=coarsen)
 
     def test_rewards_by_hand(self) -> None:

@@ -27,7 +27,7 @@ class OnnxRuntimeRules(unittest.TestCase):
 
     def test_what_is_refused(self) -> None:
         for text, message in [("gpu enc", r"expected DEVICE\(PATTERN"), ("(a)", r"expected DEVICE"),
-                              ("gpu(a); cpu(a)", "'a' stands twice")]:
+                              ("gpu(a); cpu(a)", "'a' is used twice")]:
             with self.assertRaisesRegex(PlaceFailure, message):
                 ort_rules.parse(text)
         with self.assertRaisesRegex(PlaceFailure, "does not know '='"):

@@ -22,7 +22,7 @@ from wheel_support import HERE, TestCase, chain, command
 HAS_OPTUNA = importlib.util.find_spec("optuna") is not None
 CONFIG = {
     "base": {"graph": "inception_v3", "cluster": "2xk80", "coarsen": ["colocate", {"merge_cheapest": {"groups": 24}}],
-             "agents": ["hill_climb"], "seeds": [0, 1], "budget": {"evaluations": 200, "seconds": 0}},
+             "agents": ["hill_climb"], "seeds": [0, 1], "budget": {"evaluations": 200, "seconds": "none"}},
     "draw": {"agents.hill_climb.batch": {"int": [1, 64], "log": True},
              "agents.hill_climb.start": {"choice": [["random"], ["single_gpu"]]}},
     "trials": 8, "checkpoints": 4,
