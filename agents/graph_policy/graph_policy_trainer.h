@@ -18,7 +18,7 @@
 //
 // The first stage is the first `imitation_share` of the planned updates. It has w_i = `imitation`
 // and w_r = w_e = 0. The second stage has w_i = `imitation_later`, w_r = `reinforcement` and
-// w_e = `entropy`.
+// w_e = `entropy`, or 0 if `reinforcement` is 0.
 //
 // Interchangeable devices of the teacher's placement are permuted before it is imitated
 // (framework/cluster/symmetry.h). A greedy matching chooses the permutation that keeps much work on
