@@ -92,7 +92,7 @@ class OnnxRuntime(TestCase):
         end = swapped.index("\n", start)
         pathlib.Path(decision.paths[1]).write_text(
             swapped[:start] + by_annotation + 'gpu(=emplace_gpu); cpu(=emplace_cpu)"' + swapped[end:])
-        with self.assertRaisesRegex(PlaceFailure, "rules by name put node '.*' elsewhere"):
+        with self.assertRaisesRegex(PlaceFailure, "rules by name put node '.*' on another device"):
             target.read(decision.paths)
 
     def test_names_that_rules_cannot_say(self) -> None:
