@@ -92,6 +92,10 @@ AgentSpec ParseAgent(const ConfigNode& node,
     if (!IsPathPart(spec.label)) {  // labels are names of HDF5 groups
       label.Fail(fmt::format("expected {}", kPathPartHelp));
     }
+    if (spec.label.find(", ") != std::string::npos) {
+      label.Fail(fmt::format("expected a text without \", \", which separates labels, got \"{}\"",
+                             spec.label));
+    }
   }
   if (spec.entry->name == "expert") ResolveRules(spec.settings, beside);
   ResolvePolicy(spec.settings, beside);

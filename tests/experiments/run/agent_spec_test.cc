@@ -78,6 +78,9 @@ TEST_CASE("mistakes are named with their place") {
           "or .., of 1 to 255 bytes");
   }
   CHECK(Parse("[{name: heft, label: -rf}]")[0].label == "-rf");
+  CHECK(SpecRefusal("[{name: heft, label: \"a, b\"}]") ==
+        "f.yaml:1:30: agents.0.label: expected a text without \", \", which separates labels, got "
+        "\"a, b\"");
 }
 
 TEST_CASE("a policy is looked for here, then beside the config") {
