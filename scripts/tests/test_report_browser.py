@@ -273,7 +273,7 @@ class ReportInBrowser(ReportCase):
         self.assertIn(f"{sum(by_half)} of 4", text)
 
     def test_names_are_never_markup(self) -> None:
-        mark = "document.documentElement.setAttribute('data-ran', 1)"
+        mark = "document.documentElement.setAttribute('data-ran',1)"
         hostile = [f"<script>{mark}</script>", f"</script><script>{mark}</script>", f"<img src=x onerror=\"{mark}\">",
                    f"\"><svg onload={mark}>", f"'><b onclick='{mark}'>", f"javascript:{mark}", "<!--<script>",
                    "\u2028\u2029{{data}}", "]]>&lt;i&gt;"]
