@@ -1,7 +1,7 @@
 # Writes OUTPUT (report_files.cc): the text of FILES, compiled into the program.
 set(text "#include <span>\n\n#include \"experiments/report/report_page.h\"\n\n")
 string(APPEND text "namespace emplace::internal {\n\n")
-string(APPEND text "static constexpr PageFile kFiles[] = {\n")
+string(APPEND text "static const PageFile kFiles[] = {\n")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)
   file(READ ${file} content)

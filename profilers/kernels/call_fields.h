@@ -18,6 +18,8 @@ struct Field {
   std::string_view name;
   Value Owner::*member;
 };
+template <class Owner, class Value>
+Field(const char*, Value Owner::*) -> Field<Owner, Value>;  // clang 16 needs it
 
 inline constexpr auto kParamFields =
     std::tuple{Field{"function", &KernelParams::function},
