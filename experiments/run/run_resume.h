@@ -47,7 +47,7 @@ EarlierSearches ReadEarlierSearches(const std::filesystem::path& results,
 /// @param searches   of the run's earlier parts
 /// @param observers  `write` also gets the final result, unless it already got it. An exception of
 ///   `write` ends the search and is rethrown, so that the last checkpoint stays
-/// @param replicated   as for RunSearch()
+/// @param replicated  as for RunSearch()
 SearchResult MakeOrResume(const RunPlan& plan,
                           const AgentSpec& spec,
                           std::uint64_t seed,

@@ -104,7 +104,7 @@ struct Observers {
 /// @param observers    they change nothing in the search except its seconds; an exception of an
 ///   observer fails the search
 /// @param gpu          GPU that simulates (MakeGpuSimulator())
-/// @param replicated     of the ranks that make this search together, each with the same arguments;
+/// @param replicated   of the ranks that make this search together, each with the same arguments;
 ///   nullptr: this process alone. Rank 0's result counts: only rank 0 observes stop requests,
 ///   seconds and `observers`. Errors of the communication between the ranks are thrown (RunError)
 SearchResult RunSearch(std::shared_ptr<const Problem> problem,

@@ -506,7 +506,7 @@ TEST_CASE("a constructive agent by its name: the step time of a run with this ag
   }
 }
 
-TEST_CASE("--placement: a file comes before an agent; what is neither is refused") {
+TEST_CASE("--placement: a file comes before an agent; other names are refused") {
   const SimulatedRun run({"semantics=queue"});
   const auto simulate = [&](const std::string& placement, std::vector<std::string> more = {}) {
     more.insert(more.begin(),

@@ -111,7 +111,7 @@ TEST_CASE("roofline: overhead + the longer of compute and memory") {
   const Costs sum = Compute(CostedOp("a", "AddV2", 1e5, 1'000'000));
   CHECK(sum.at(0, 0) == 15'000);
   CHECK(sum.source_at(0, 0) ==
-        CostSource::kRoofline);  // the memory's efficiency decides, and it is told
+        CostSource::kRoofline);  // the memory's efficiency decides and is given
   CHECK(sum.at(0, 1) == 142'857);
   CHECK(sum.source_at(0, 1) == CostSource::kDefault);
 
@@ -213,7 +213,7 @@ TEST_CASE("shares of a placement's time by source") {
   }
 }
 
-// What the ladder's tests measured of kind "fast": products by every source, and one view.
+// Measurements of kind "fast" for the tests of the ladder: products for every source, and a view.
 CostTable MakeMeasuredTable() {
   const auto op = [](const char* signature, const char* kind) {
     return OpMeasurement{.signature = signature, .kind = kind, .op_class = ClassifyOp(kind)};

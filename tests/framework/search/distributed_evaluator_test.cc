@@ -196,7 +196,7 @@ struct SumSearch {
 };
 
 TEST_CASE(
-    "searches concurrent run on one rank each, and all ranks have their state and their records") {
+    "concurrent searches run on one rank each, and all ranks have their state and their records") {
   Rng rng(2);
   const auto problem = RandomProblem(rng, {.num_ops = 20, .num_devices = 3});
   std::vector<std::vector<Placement>> placements(5);
@@ -239,7 +239,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what a search concurrent throws is thrown on every rank") {
+TEST_CASE("an exception of a concurrent search is thrown on every rank") {
   Rng rng(2);
   const auto problem = RandomProblem(rng, {.num_ops = 20, .num_devices = 3});
   const auto nothing = [](auto&) {};

@@ -97,7 +97,7 @@ std::function<void(Evaluator&)> Evaluating(std::vector<Placement> placements) {
   };
 }
 
-TEST_CASE("what searches concurrent evaluate is counted in turns, whatever the threads") {
+TEST_CASE("evaluations of concurrent searches are counted in turns for any number of threads") {
   // Times 3, 0 (does not fit), 2; and 2, 1.
   const std::vector<ConcurrentSearch> searches = {{Evaluating({{{1, 2}}, {{2, 0}}, {{1, 1}}})},
                                                   {Evaluating({{{0, 2}}, {{0, 1}}})}};
@@ -124,7 +124,7 @@ TEST_CASE("what searches concurrent evaluate is counted in turns, whatever the t
   }
 }
 
-TEST_CASE("what searches concurrent evaluate beyond the budget is cut off") {
+TEST_CASE("evaluations of concurrent searches beyond the budget are cut off") {
   const std::vector<ConcurrentSearch> searches = {{Evaluating({{{1, 2}}, {{0, 0}}})},
                                                   {Evaluating({{{0, 2}}, {{1, 0}}})}};
   for (int allowed = 0; allowed <= 4; ++allowed) {
@@ -142,7 +142,7 @@ TEST_CASE("what searches concurrent evaluate beyond the budget is cut off") {
   }
 }
 
-TEST_CASE("a search concurrent that ends by time or throws leaves what the others did") {
+TEST_CASE("a concurrent search that ends by time or throws keeps the results of the others") {
   PairOfEvaluators inner(TwoOps());
   bool cancel = false;
   MeteredEvaluator meter(inner, {}, [&] { return cancel; });

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Simulated:
-    """shares, ops: shares of `total` and numbers of ops, by source of the cost (a source of the ladder in FORMAT.md).
+    """shares, ops: shares of `total` and numbers of ops, by source of the cost (FORMAT.md lists the sources).
 
     total: sum of all costs [ns], step: the step [ns].
     """
