@@ -41,7 +41,15 @@ void PlacementCheck::Size(std::size_t num_groups) const {
 }
 
 void PlacementCheck::operator()(const DeviceIndex* device) const {
-  for (int group = 0; group < problem_.num_groups(); ++group) Device(group, device[group]);
+  const int num_groups = problem_.num_groups();
+  std::uint64_t allowed = 1, bits = 0;
+  for (int group = 0; group < num_groups; ++group) {
+    bits |= device[group];
+    allowed &= problem_.allowed_devices(group) >> device[group] % kMaxDevices;
+  }
+  if (allowed == 0 || bits >= kMaxDevices) {  // finds the first wrong one
+    for (int group = 0; group < num_groups; ++group) Device(group, device[group]);
+  }
   if (all_routes_) return;
   const Placement placement{{device, device + problem_.num_groups()}};
   const auto device_of_op = ExpandPlacement(placement, problem_.grouping());

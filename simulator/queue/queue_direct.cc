@@ -54,16 +54,18 @@ DirectQueueRun::DirectQueueRun(const CompiledProblem& problem)
   op_bit_ = 0;
   if (senders_ == Senders::kSeveral) op_bit_ = EventBacklog::Key{1} << rank_bits_++;
   for (int position = 0; position < p_.num_ops; ++position) {
-    ops_[position].edge_begin = static_cast<int>(edges_.size());
+    ops_[position].edge_begin = static_cast<unsigned>(edges_.size());
     for (int item = p_.item_begin[position]; item < p_.item_begin[position + 1]; ++item) {
       for (int r = p_.reader_begin[item]; r < p_.reader_begin[item + 1]; ++r) {
-        edges_.push_back({p_.readers[r], item, p_.num_rates == 1 ? p_.wire[item] : 0});
+        edges_.push_back(
+            {unsigned(p_.readers[r]), unsigned(item), p_.num_rates == 1 ? p_.wire[item] : 0});
       }
     }
-    ops_[position].edge_end = static_cast<int>(edges_.size());
+    ops_[position].edge_end = static_cast<unsigned>(edges_.size());
     awaits_.push_back(p_.read_begin[position + 1] - p_.read_begin[position]);
     if (awaits_.back() == 0) initial_.push_back(op_bit_ | position);
   }
+  initial_.push_back(EventQueue::kNone);
   for (int d = 0; d < p_.num_devices; ++d) devices_[d].gap = p_.gap[d];
 }
 
@@ -112,9 +114,16 @@ void DirectQueueRun::Start(const std::uint8_t* device, QueueTimes& times) {
     link.last = -1;
   }
   for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
-  for (int position = 0; position < p_.num_ops; ++position) {
-    ForgetArrivals(position);
-    Place(position, device[position]);
+  // Members are copied to locals, as in ServeOps().
+  OpState* const ops = ops_.data();
+  const int* const awaits = awaits_.data();
+  const Nanos* cost = p_.cost.data();
+  for (int position = 0; position < p_.num_ops; ++position, cost += p_.num_devices) {
+    const int d = device[position];
+    ops[position].ready = 0;
+    ops[position].cost = cost[d];
+    ops[position].missing = awaits[position];
+    ops[position].device = d;
   }
   backlog_.Reset(initial_);
   served_ = 0;
@@ -162,9 +171,15 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
   }
   snapshot.queued.clear();
   EventQueue queue(backlog_);
+  const int op_bits = rank_bits_ - (op_bit_ != 0);
   for (auto key = queue.Pop(); key != EventQueue::kNone; key = queue.Pop()) {
     snapshot.queued.push_back(key);
+    if ((key & op_bit_) != op_bit_) {  // transfers of a served op
+      const auto position = static_cast<int>(key & ((EventQueue::Key{1} << op_bits) - 1));
+      snapshot.waiting.push_back({ops_[position].ready, ops_[position].missing, position});
+    }
   }
+  snapshot.queued.push_back(EventQueue::kNone);
   backlog_.Reset(snapshot.queued);
 }
 
@@ -192,7 +207,7 @@ bool DirectQueueRun::End(const std::uint8_t* device,
                          ChannelOutcome* channels) const {
   Finish(servers, times);
   // A time beyond the bits of a key has made the order wrong.
-  if (times.latest >> (63 - rank_bits_) != 0) return false;
+  if (times.latest >> (EventQueue::kKeyBits - rank_bits_) != 0) return false;
   if (channels != nullptr) AddChannels(device, times, channels);
   if (broadcast_) AddSharedCopies(device, times);
   return true;
@@ -221,7 +236,7 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
   size_t num_copies = times.num_copies;
   std::array<Nanos, 64> arrivals;  // [num_devices] arrivals of an item
 
-  const auto arrive = [&](int reader, Nanos time) __attribute__((always_inline)) {
+  const auto arrive = [&](unsigned reader, Nanos time) __attribute__((always_inline)) {
     OpState& op = ops[reader];
     const Nanos latest = std::max(op.ready, time);
     op.ready = latest;
@@ -232,11 +247,12 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
     const Key key = queue.Pop();
     const auto position = static_cast<size_t>(key & position_mask);
     const auto [ready, cost, missing, d, edge_begin, edge_end] = ops[position];
+    const Edge *edge = edges + edge_begin, *const last_edge = edges + edge_end;
     const bool is_op = !kQueued || (key & op_bit) != 0;
     Nanos finish = key >> rank_bits;
     if (is_op) {
-      if (!kQueued && ready != key >> rank_bits) [[unlikely]] {
-        if (ready >> (63 - rank_bits) != 0) return false;
+      if (!kQueued && ready != finish) [[unlikely]] {
+        if (ready >> (EventQueue::kKeyBits - rank_bits) != 0) return false;
         queue.Push(ready << rank_bits | static_cast<Key>(position));
         continue;
       }
@@ -252,13 +268,13 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
     }
     const Key copy_key = finish << rank_bits | static_cast<Key>(position);
 
-    // Serves a copy of the edge's item to `e` over links_[at]. @return its arrival
-    const auto send = [&](int at, const Edge& edge, int e) __attribute__((always_inline)) {
+    // Serves a copy of an item to `e` over links_[at]. @return its arrival
+    const auto send = [&](int at, const Edge& edge, unsigned e) __attribute__((always_inline)) {
       Link& link = links[at];
-      const Nanos wire = kOneRate ? edge.wire : wires[size_t(edge.item) * num_rates + link.column];
+      const Nanos wire = kOneRate ? edge.wire : wires[size_t{edge.item} * num_rates + link.column];
       const Nanos begin = std::max(link.free, finish), sent = begin + wire;
       Nanos arrival = sent + link.latency;
-      copies[num_copies] = {begin, arrival, edge.item, e};
+      copies[num_copies] = {begin, arrival, static_cast<int>(edge.item), static_cast<int>(e)};
       if constexpr (!kQueued) before[num_copies] = link.last;
       link.free = sent + link.gap;
       link.last = static_cast<int>(num_copies);
@@ -278,69 +294,66 @@ bool DirectQueueRun::ServeOps(int end, QueueTimes& times) {
       // Destinations are independent, so they may be served in the order of readers.
       arrivals[d] = finish;
       std::uint64_t served = here;
-      int last_item = -1;
-      for (int i = edge_begin; i < edge_end; ++i) {
-        const Edge& edge = edges[i];
-        const int reader = edge.reader, e = ops[reader].device;
-        served = edge.item == last_item ? served : here;
-        last_item = edge.item;
+      unsigned last_item = -1;
+      for (; edge != last_edge; ++edge) {
+        const unsigned e = ops[edge->reader].device;
+        served = edge->item == last_item ? served : here;
+        last_item = edge->item;
         if ((served >> e & 1) == 0) {
-          arrivals[e] = send(d * num_devices + e, edge, e);
+          arrivals[e] = send(d * num_devices + e, *edge, e);
         }
         served |= std::uint64_t{1} << e;
-        arrive(reader, arrivals[e]);
+        arrive(edge->reader, arrivals[e]);
       }
     } else if (kQueued && is_op) {
-      bool remote = false;
-      for (int i = edge_begin; i < edge_end; ++i) {
-        const int reader = edges[i].reader;
-        if (ops[reader].device == d) {
-          arrive(reader, finish);
+      std::uint64_t remote = 0;
+      for (; edge != last_edge; ++edge) {
+        const unsigned e = ops[edge->reader].device;
+        if (e == d) {
+          arrive(edge->reader, finish);
         } else {
-          remote = true;
+          remote |= std::uint64_t{1} << e;
         }
       }
-      if (remote) queue.Push(copy_key);
+      if (remote != 0) {
+        ops[position].ready = static_cast<Nanos>(remote);
+        queue.Push(copy_key);
+      }
     } else {
       arrivals[d] = finish;
       if constexpr (kQueued) {
-        std::uint64_t remote = 0;
-        for (int i = edge_begin; i < edge_end; ++i) {
-          remote |= std::uint64_t{1} << ops[edges[i].reader].device;
-        }
-        remote &= ~here;
+        const auto remote = static_cast<std::uint64_t>(ready);
         if ((remote & (remote - 1)) == 0) {  // one destination, the usual case
-          const int e = std::countr_zero(remote), at = link_of[d * num_devices + e];
+          const unsigned e = std::countr_zero(remote);
+          const int at = link_of[d * num_devices + e];
           Nanos arrival = 0;
-          int last_item = -1;
-          for (int i = edge_begin; i < edge_end; ++i) {
-            const Edge& edge = edges[i];
-            if (ops[edge.reader].device != e) continue;
-            if (edge.item != last_item) arrival = send(at, edge, e);
-            last_item = edge.item;
-            arrive(edge.reader, arrival);
+          unsigned last_item = -1;
+          for (; edge != last_edge; ++edge) {
+            if (ops[edge->reader].device != e) continue;
+            if (edge->item != last_item) arrival = send(at, *edge, e);
+            last_item = edge->item;
+            arrive(edge->reader, arrival);
           }
           continue;
         }
       }
-      for (int i = edge_begin; i < edge_end;) {
-        const Edge& edge = edges[i];
+      while (edge != last_edge) {
+        const Edge* const first = edge;
         std::uint64_t remote = 0;
-        int next = i;
-        for (; next < edge_end && edges[next].item == edge.item; ++next) {
-          remote |= std::uint64_t{1} << ops[edges[next].reader].device;
+        for (; edge != last_edge && edge->item == first->item; ++edge) {
+          remote |= std::uint64_t{1} << ops[edge->reader].device;
         }
         remote &= ~here;
         while (remote != 0) {
           const int e = std::countr_zero(remote), pair = d * num_devices + e;
-          const Nanos arrival = send(link_of[pair], edge, e);
+          const Nanos arrival = send(link_of[pair], *first, e);
           std::uint64_t served = together[pair] & remote;
           remote &= ~served;
           for (; served != 0; served &= served - 1) arrivals[std::countr_zero(served)] = arrival;
         }
-        for (; i < next; ++i) {
-          const int reader = edges[i].reader, e = ops[reader].device;
-          if (!kQueued || e != d) arrive(reader, arrivals[e]);
+        for (const Edge* to = first; to != edge; ++to) {
+          const unsigned e = ops[to->reader].device;
+          if (!kQueued || e != d) arrive(to->reader, arrivals[e]);
         }
       }
     }

@@ -30,10 +30,11 @@ class DirectQueueRun {
     int channel = -1;
   };
   struct alignas(32) OpState {
-    Nanos ready, cost;
+    Nanos ready;  // of a served op whose transfers are queued: the mask of their destinations
+    Nanos cost;
     int missing;  // arrivals; once served: ~index in the order of service
-    int device;
-    int edge_begin, edge_end;  // readers of its items, in edges_
+    unsigned device;
+    unsigned edge_begin, edge_end;  // readers of its items, in edges_
   };
   struct DeviceState {
     Nanos free, finish, busy, gap;
@@ -68,10 +69,10 @@ class DirectQueueRun {
   struct Snapshot {
     int served = 0;
     std::int64_t moves_left = 0;
-    std::vector<Waiting> waiting;  // ops not yet served, with some arrival
+    std::vector<Waiting> waiting;  // ops with some arrival or queued transfers
     std::vector<DeviceState> devices;
     std::vector<Link> links;
-    std::vector<EventBacklog::Key> queued;  // ascending
+    std::vector<EventBacklog::Key> queued;  // ascending, and kNone
     std::vector<QueueTimes::Copy> copies;
     std::vector<int> before;  // [copies]
   };
@@ -108,7 +109,7 @@ class DirectQueueRun {
   // Who sends on a channel: one device to another, one to several, or several devices.
   enum class Senders { kPair, kDevice, kSeveral };
   struct Edge {  // a reader of an item
-    int reader, item;
+    unsigned reader, item;
     Nanos wire;  // of the item, if all channels have one rate
   };
 
@@ -142,7 +143,7 @@ class DirectQueueRun {
   EventBacklog::Key op_bit_;                // 0 if transfers have no place in the queue
   std::vector<Edge> edges_;                 // by producer, item, reader
   std::vector<int> awaits_;                 // [num_ops] arrivals
-  std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
+  std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing, and kNone
   std::vector<int> link_of_;                // [num_devices, num_devices] into links_
   // [num_devices, num_devices] the destinations that may share a copy with this one, including
   // itself

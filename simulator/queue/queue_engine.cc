@@ -5,9 +5,9 @@
 //                   several devices send over one channel, all transfers of an op are queued as
 //                   one. For machines whose routes have one hop (DirectQueueRun::Fits). Simulations
 //                   of neighbours of one placement begin in the middle (QueueMoves).
-//   general         ops and hops are queued with keys of 64 bits. For any machine, and for the
+//   general         ops and hops are queued with keys of 62 bits. For any machine, and for the
 //                   placements that the direct run does not support.
-//   general, wide   the same with keys of 128 bits, if times do not fit into keys of 64 bits.
+//   general, wide   the same with keys of 127 bits, if times do not fit into keys of 62 bits.
 //
 // Each run gives the exact times or reports that it cannot. Peaks follow from the times.
 

@@ -35,6 +35,7 @@ GeneralQueueRun<Queue>::GeneralQueueRun(const CompiledProblem& problem,
     if (p_.read_begin[position] < p_.read_begin[position + 1]) continue;
     initial_.push_back(static_cast<EventBacklog::Key>(op_bit_) | position);
   }
+  initial_.push_back(EventBacklog::kNone);
 }
 
 template <class Queue>
@@ -68,7 +69,7 @@ bool GeneralQueueRun<Queue>::Run(const std::uint8_t* device,
     }
   }
   // A time beyond the bits of a key has made the order wrong, though all ops have been served.
-  return static_cast<Key>(times.latest) >> (kKeyBits - rank_bits_) == 0;
+  return static_cast<Key>(times.latest) >> (Queue::kKeyBits - rank_bits_) == 0;
 }
 
 template <class Queue>

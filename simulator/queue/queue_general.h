@@ -37,7 +37,6 @@ class GeneralQueueRun {
 
  private:
   using Key = typename Queue::Key;
-  static constexpr int kKeyBits = 8 * sizeof(Key) - 1;
   struct OpState {
     Nanos ready;
     Nanos cold;  // cold reads so far
@@ -73,7 +72,7 @@ class GeneralQueueRun {
   const bool contention_;
   int hop_bits_, destination_bits_, rank_bits_;
   std::uint64_t op_bit_;                    // in a rank
-  std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing
+  std::vector<EventBacklog::Key> initial_;  // of the ops that await nothing, and kNone
   // State of a run.
   const std::uint8_t* device_ = nullptr;
   ServerState* servers_ = nullptr;

@@ -200,11 +200,11 @@ TEST_CASE("a broadcasting channel of several devices serves the destinations of 
   CHECK(t.outcome.devices[2].peak == 50);
 }
 
-TEST_CASE("times too large for keys of 64 bits are left to others") {
-  // A chain of 200 ops: 200 ids take 8 bits of a key, 55 are left for a time; one less if transfers
-  // have keys, too.
+TEST_CASE("times too large for keys of 62 bits are left to others") {
+  // A chain of 200 ops: 200 ids take 8 of the 62 bits of a key, 54 are left for a time; one less if
+  // transfers have keys, too.
   for (const bool shared : {false, true}) {
-    const Nanos most = shared ? Nanos{1} << 46 : Nanos{1} << 47;
+    const Nanos most = shared ? Nanos{1} << 45 : Nanos{1} << 46;
     for (const auto& [cost, fits] : {std::pair{most, true}, {2 * most, false}}) {
       ProblemBuilder b = shared ? OneChannel(false) : Gpus(2);
       std::vector<DeviceIndex> device;

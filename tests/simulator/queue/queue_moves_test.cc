@@ -69,11 +69,11 @@ TEST_CASE("when neighbours in queue semantics begin in the middle") {
   CHECK_FALSE(of.SetBase({0, 0}, 1));  // its snapshots are no longer there
   CHECK(of.SetBase({0, 1}, 8));
 
-  // A chain of 200 ops of 2^48 ns: 200 ids take 8 bits of a key, 55 are left for a time.
+  // A chain of 200 ops of 2^47 ns: 200 ids take 8 of the 62 bits of a key, 54 are left for a time.
   ProblemBuilder large = Gpus(2);
   for (int v = 0; v < 200; ++v) {
     large.Op("op" + std::to_string(v),
-             {Nanos{1} << 48, 1},
+             {Nanos{1} << 47, 1},
              v > 0 ? std::vector{v - 1} : std::vector<int>{},
              8);
   }
@@ -83,10 +83,10 @@ TEST_CASE("when neighbours in queue semantics begin in the middle") {
   std::vector<std::uint8_t> fits(200, 1);
   std::fill(fits.begin(), fits.begin() + 127, 0);
   REQUIRE(beyond.SetBase(fits, 100));
-  CHECK_FALSE(beyond.Run({{150, 0}}));  // 2^55 ns
+  CHECK_FALSE(beyond.Run({{150, 0}}));  // 2^54 ns
   REQUIRE(beyond.Run({{126, 1}}));
   // 126 ops, one transfer of 8 bytes and 1 ns, 74 ops.
-  CHECK(beyond.moves.times().latest == 126 * (Nanos{1} << 48) + 8 + 1 + 74);
+  CHECK(beyond.moves.times().latest == 126 * (Nanos{1} << 47) + 8 + 1 + 74);
 }
 
 }  // namespace
