@@ -54,11 +54,24 @@ void RadixSort(std::vector<Element>& elements,
   }
 }
 
+// As many columns of bins as a vector register has.
+typedef std::int64_t Columns __attribute__((vector_size(32)));
+constexpr size_t kColumns = 4;
+
+Columns Load(const std::int64_t* from) {
+  Columns columns;
+  __builtin_memcpy(&columns, from, sizeof columns);
+  return columns;
+}
+void Store(Columns columns, std::int64_t* to) {
+  __builtin_memcpy(to, &columns, sizeof columns);
+}
+
 }  // namespace
 
 MemoryEvents::MemoryEvents(int num_devices, size_t capacity)
     : num_devices_(num_devices),
-      device_bits_(std::bit_width(static_cast<unsigned>(num_devices - 1))),
+      device_bits_(std::bit_width(static_cast<unsigned>(std::max<int>(num_devices, kColumns)) - 1)),
       // A bin has a few events of a device on average.
       bin_bits_(std::bit_width(capacity >> (device_bits_ + kEventsPerBinBits))),
       device_columns_(size_t{1} << device_bits_),
@@ -83,25 +96,35 @@ MemoryEvents::Writer MemoryEvents::Begin(Nanos latest) {
 void MemoryEvents::Sweep(const Writer& written,
                          const std::vector<std::int64_t>& used,
                          std::vector<std::int64_t>& peak) {
-  // The bytes in use at the beginning of each bin replace the sum of its allocations, and an upper
-  // bound of the bytes in use within it replaces the sum of its releases.
-  peak = used;
-  used_ = used;
-  for (size_t bin = 0; bin < bins_.size(); bin += 2 * device_columns_) {
-    for (int d = 0; d < num_devices_; ++d) {
-      std::int64_t &allocated = bins_[bin + d], &released = bins_[bin + device_columns_ + d];
-      const std::int64_t begin = used_[d], most = begin + allocated;
-      used_[d] = most + released;
-      peak[d] = std::max(peak[d], used_[d]);
-      allocated = begin;
-      released = most;
+  // The bytes in use at the beginning of each bin replace the sum of its allocations. An upper
+  // bound of the bytes in use within it replaces the sum of its releases, and then whether that is
+  // above the peak so far.
+  used_.assign(device_columns_, 0);
+  std::copy(used.begin(), used.end(), used_.begin());
+  std::vector<std::int64_t>& most_used = peak_;
+  most_used = used_;
+  std::int64_t* const bins = bins_.data();
+  const size_t columns = device_columns_, end = bins_.size();
+  for (size_t d = 0; d < columns; d += kColumns) {
+    Columns now = Load(&used_[d]), most = now;
+    for (size_t bin = d; bin < end; bin += 2 * columns) {
+      const Columns begin = now, bound = begin + Load(bins + bin);
+      now = bound + Load(bins + bin + columns);
+      most = now > most ? now : most;
+      Store(begin, bins + bin);
+      Store(bound, bins + bin + columns);
     }
+    for (size_t bin = d + columns; bin < end; bin += 2 * columns) {
+      Store(Load(bins + bin) > most, bins + bin);
+    }
+    Store(most, &most_used[d]);
   }
+  peak.assign(most_used.begin(), most_used.begin() + num_devices_);
   size_t num_suspects = 0;
   for (const Event* event = events_.data(); event != written.end_; ++event) {
     const size_t d = event->key & (device_columns_ - 1);
     suspects_[num_suspects] = *event;
-    num_suspects += bins_[written.BinOf(event->key) + device_columns_ + d] > peak[d];
+    num_suspects -= bins[written.BinOf(event->key) + columns + d];
   }
   RadixSort(suspects_, scratch_, num_suspects, device_bits_, [](const Event& e) { return e.key; });
   bin_of_device_.assign(num_devices_, -1);

@@ -21,7 +21,7 @@ class MemoryEvents {
  public:
   class Writer;
 
-  /// @param num_devices  1 to 64  @param capacity  most events of a run, including those of 0 bytes
+  /// @param num_devices  1 to 64  @param capacity  most events of a run
   MemoryEvents(int num_devices, size_t capacity);
 
   /// Removes all events. @param latest  no event is later; less than kMaxNanos [ns]
@@ -46,7 +46,7 @@ class MemoryEvents {
   size_t device_columns_;  // devices, rounded up to a power of two
   std::vector<Event> events_, suspects_, scratch_;
   std::vector<std::int64_t> bins_;  // [bins, 2 * device_columns_] bytes allocated, bytes released
-  std::vector<std::int64_t> used_, bin_of_device_;
+  std::vector<std::int64_t> used_, peak_, bin_of_device_;
 };
 
 /// Collects events. Should be a local variable of the loop that finds them.
@@ -54,7 +54,7 @@ class MemoryEvents::Writer {
  public:
   /// @param time    [ns], not later than the `latest` of Begin()
   /// @param device  < num_devices
-  /// @param bytes   [B], >= 0; events of 0 bytes are left out
+  /// @param bytes   [B], > 0
   void Allocate(Nanos time, int device, std::int64_t bytes) { Add(time, 0, device, bytes); }
   void Release(Nanos time, int device, std::int64_t bytes) { Add(time, 1, device, -bytes); }
 
@@ -64,8 +64,7 @@ class MemoryEvents::Writer {
   void Add(Nanos time, std::uint64_t release, int device, std::int64_t delta) {
     const std::uint64_t column = release << device_bits_ | static_cast<std::uint64_t>(device);
     const std::uint64_t key = static_cast<std::uint64_t>(time) << (device_bits_ + 1) | column;
-    *end_ = {key, delta};
-    end_ += delta != 0;  // without a branch
+    *end_++ = {key, delta};
     bins_[BinOf(key) | column] += delta;
   }
   // Returns the first column in `bins_` of the bin of an event.

@@ -35,11 +35,9 @@ void QueueMemory::Count(const std::uint8_t* device,
                         std::vector<std::int64_t>& peak) {
   FindEnds(device, times);
   MemoryEvents::Writer events = events_.Begin(times.latest);
-  // A buffer that is never released has an event of 0 bytes.
   const auto release = [&](int item, int d, std::int64_t bytes) {
     const Nanos end = end_[item * p_.num_devices + d];
-    const bool kept = end == kMaxNanos;
-    events.Release(kept ? 0 : end, d, kept ? 0 : bytes);
+    if (end != kMaxNanos) events.Release(end, d, bytes);  // else it is never released
   };
   for (const auto& [position, bytes] : allocated_) {
     events.Allocate(times.start[position], device[position], bytes);
@@ -53,6 +51,7 @@ void QueueMemory::Count(const std::uint8_t* device,
   for (size_t i = 0; i < times.num_copies; ++i) {
     const auto& copy = times.copies[i];
     const std::int64_t bytes = p_.items[copy.item].bytes;
+    if (bytes == 0) continue;
     events.Allocate(copy.start, copy.device, bytes);
     release(copy.item, copy.device, bytes);
   }
