@@ -163,7 +163,9 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
   snapshot.copies.assign(times.copies.begin(), times.copies.begin() + num_copies);
   snapshot.before.assign(before_.begin(), before_.begin() + num_copies);
   snapshot.waiting.clear();
-  for (int position = 0; position < p_.num_ops; ++position) {
+  snapshot.first = 0;
+  while (snapshot.first < p_.num_ops && ops_[snapshot.first].missing < 0) ++snapshot.first;
+  for (int position = snapshot.first; position < p_.num_ops; ++position) {
     const OpState& op = ops_[position];
     if (op.missing >= 0 && op.missing < awaits_[position]) {
       snapshot.waiting.push_back({op.ready, op.missing, position});
@@ -186,7 +188,7 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
 void DirectQueueRun::Load(const Snapshot& snapshot, bool with_copies, QueueTimes& times) {
   served_ = snapshot.served;
   moves_left_ = snapshot.moves_left;
-  for (int position = 0; position < p_.num_ops; ++position) ForgetArrivals(position);
+  for (int position = snapshot.first; position < p_.num_ops; ++position) ForgetArrivals(position);
   for (const Waiting& op : snapshot.waiting) {
     ops_[op.position].ready = op.ready;
     ops_[op.position].missing = op.missing;

@@ -67,7 +67,7 @@ class DirectQueueRun {
 
   /// The state of a run that has served some ops, without devices of ops and times of served ops.
   struct Snapshot {
-    int served = 0;
+    int served = 0, first = 0;  // first: the least position of an op not yet served
     std::int64_t moves_left = 0;
     std::vector<Waiting> waiting;  // ops with some arrival or queued transfers
     std::vector<DeviceState> devices;

@@ -20,14 +20,20 @@ QueueMemory::QueueMemory(const CompiledProblem& problem)
     if (allocated > 0) allocated_.push_back({position, allocated});
     if (workspace > 0) workspaces_.push_back({position, workspace});
   }
+  std::int64_t most = 0;  // bytes on a device that holds everything, and a copy of each item
+  for (const auto& op : allocated_) most += op.bytes;
+  for (const auto& resident : p_.residents) most += resident.bytes;
+  for (const std::int64_t bytes : p_.input_bytes) most += bytes;
   for (int item = 0; item < p_.num_items; ++item) {
     const auto& made = p_.items[item];
+    most += made.bytes;
     producer_.push_back(made.producer);
     if (made.released_bytes > 0) released_.push_back({item, made.producer, made.released_bytes});
     row_of_reader_.insert(row_of_reader_.end(),
                           p_.reader_begin[item + 1] - p_.reader_begin[item],
                           item * p_.num_devices);
   }
+  always_fits_ = most <= *std::min_element(p_.memory.begin(), p_.memory.end());
 }
 
 void QueueMemory::Count(const std::uint8_t* device,
@@ -61,6 +67,7 @@ void QueueMemory::Count(const std::uint8_t* device,
 }
 
 bool QueueMemory::SurelyFits(const std::uint8_t* device, const QueueTimes& times) {
+  if (always_fits_) return true;
   std::fill(used_.begin(), used_.end(), 0);
   p_.AddResidentBytes(device, used_.data());
   for (const auto& [position, bytes] : allocated_) used_[device[position]] += bytes;

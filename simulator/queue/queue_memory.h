@@ -60,6 +60,7 @@ class QueueMemory {
   };
 
   const CompiledProblem& p_;
+  bool always_fits_;                 // whatever the placement
   std::vector<OpBytes> allocated_;   // when an op starts
   std::vector<OpBytes> workspaces_;  // released when it finishes
   std::vector<ItemBytes> released_;  // at the end of an item's own buffer
