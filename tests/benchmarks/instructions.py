@@ -2,56 +2,42 @@
 """Counts the instructions that the simulator takes per op, and compares them with instructions.json.
 
 Unlike times they do not depend on what else the machine does, so that a test can hold them: 5 percent more is a
-mistake to be found, 5 percent less is to be recorded. They depend on the compiler; one that instructions.json does
-not know is skipped (exit code 77). Needs Valgrind. The cases are in instructions/main.cc.
+mistake to be found, 5 percent less is to be recorded. They depend on the compiler and the instruction set of the build;
+what instructions.json does not know is not compared, and cases with lanes that the processor lacks are left out. If
+nothing was compared, the exit code is 77. The cases are in instructions/main.cc.
 
-    python3 tests/benchmarks/instructions.py --program build/release/emplace_instructions [--record]
+    python3 tests/benchmarks/instructions.py [--record] build/release/emplace_instructions*
 """
 
 import argparse
 import json
 import pathlib
-import re
-import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 
 RECORDED = pathlib.Path(__file__).with_suffix(".json")
 SLACK = 0.05
 SKIPPED = 77
 
 
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
-
-def check_machine():
-    if shutil.which("valgrind") is None:
-        skip("no valgrind")
-    flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    missing = {"avx2", "bmi2", "fma"} - set(flags.group(1).split() if flags else [])
-    if missing:
-        skip(f"this processor has no {', '.join(sorted(missing))}")
-
-
 def count(program):
-    """@return the compiler, and instructions per op by name of the case"""
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder, "callgrind.out")
-        result = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--toggle-collect=CountInstructions", "--dump-after=CountInstructions",
-             f"--callgrind-out-file={out}", program], text=True, capture_output=True)
-        if result.returncode != 0:
-            sys.exit(f"{program} failed under valgrind:\n{result.stdout}{result.stderr}")
-        compiler, *cases = result.stdout.splitlines()
-        counts = {}
-        for number, case in enumerate(cases, start=1):  # one file per call of CountInstructions
-            name, ops = case.split()
-            total = re.search(r"^totals: (\d+)$", pathlib.Path(f"{out}.{number}").read_text(), re.M)
-            counts[name] = int(total.group(1)) / int(ops)
-    return compiler, counts
+    """@return the build (compiler and instruction set), instructions per op by name of the case, cases left out"""
+    result = subprocess.run([program], text=True, capture_output=True)
+    if result.returncode == -signal.SIGILL:
+        return "", {}, set()
+    if result.returncode != 0:
+        sys.exit(f"{program} failed:\n{result.stdout}{result.stderr}")
+    build, *lines = result.stdout.splitlines()
+    counts, left_out = {}, set()
+    for line in lines:
+        name, text = line.split(maxsplit=1)
+        if text.startswith("skipped"):
+            left_out.add(name)
+        else:
+            counts[name] = float(text)
+        print(f"{build}, {name}: {text}")
+    return build, counts, left_out
 
 
 def compare(counts, recorded):
@@ -70,26 +56,32 @@ def compare(counts, recorded):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, help="emplace_instructions")
+    parser.add_argument("programs", nargs="+", metavar="PROGRAM", help="emplace_instructions of one build")
     parser.add_argument("--record", action="store_true", help=f"write the counts into {RECORDED.name}")
     arguments = parser.parse_args()
-    check_machine()
-    compiler, counts = count(arguments.program)
     recorded = json.loads(RECORDED.read_text())
-    for name, instructions in counts.items():
-        print(f"{name}: {instructions:.1f} instructions per op")
+    compared, wrong = 0, []
+    for program in arguments.programs:
+        build, counts, left_out = count(program)
+        if not build:
+            print(f"{program} not compared: this processor lacks its instruction set")
+        elif arguments.record:
+            recorded[build] = recorded.get(build, {}) | counts
+        elif build not in recorded:
+            print(f"{build} not compared: {RECORDED.name} does not know it; --record writes its counts there")
+        else:
+            known = {name: value for name, value in recorded[build].items() if name not in left_out}
+            wrong += [f"{build}, {line}" for line in compare(counts, known)]
+            compared += 1
     if arguments.record:
-        recorded[compiler] = {name: round(instructions, 1) for name, instructions in counts.items()}
         RECORDED.write_text(json.dumps(recorded, indent=2) + "\n")
         return 0
-    if compiler not in recorded:
-        skip(f"{RECORDED.name} does not know {compiler}; --record writes its counts there")
-    wrong = compare(counts, recorded[compiler])
     if wrong:
-        print(f"\n{compiler}, more than {SLACK:.0%} off:\n  " + "\n  ".join(wrong))
+        print(f"\nmore than {SLACK:.0%} off:\n  " + "\n  ".join(wrong))
         print("If that is meant to be, run this again with --record:\n  "
-              f"python3 {pathlib.Path(__file__)} --program {arguments.program} --record")
-    return 1 if wrong else 0
+              f"python3 {pathlib.Path(__file__)} --record {' '.join(arguments.programs)}")
+        return 1
+    return 0 if compared else SKIPPED
 
 
 if __name__ == "__main__":

@@ -1,13 +1,20 @@
-// The work whose instructions tests/benchmarks/instructions.py counts: every case evaluates the
-// same 64 placements of a random graph of 1,000 ops. Prints the compiler, then for each case its
-// name and how many ops it simulated.
+// Counts the instructions of evaluations of a random graph of 100 ops: the processor stops after
+// each of them, which takes microseconds, so the graph is small. Prints the compiler and the
+// instruction set that this was compiled for, then for each case its name and its instructions per
+// op, or why it cannot run here.
 
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include <ucontext.h>
+#include <x86intrin.h>
+
+#include "simulator/lanes/lane_kernel.h"
 #include "simulator/simulator.h"
 #include "tests/benchmarks/random_graphs.h"
 
@@ -15,21 +22,37 @@ namespace {
 
 using namespace emplace;
 
-using Placements = std::span<const Placement>;
-using Outcomes = std::span<Outcome>;
-using Work = void (*)(Evaluator& evaluator, Placements placements, Outcomes outcomes);
+constexpr int kOps = 100, kPlacements = 16, kOneByOne = 2;
+constexpr unsigned long long kTrapFlag = 0x100;
 
-void OneByOne(Evaluator& evaluator, Placements placements, Outcomes outcomes) {
-  for (std::size_t i = 0; i < placements.size(); ++i) {
-    evaluator.Evaluate(placements.subspan(i, 1), outcomes.subspan(i, 1));
-  }
+volatile std::int64_t instructions = 0;
+volatile greg_t previous = 0;
+
+// The processor also stops after each round of a `rep` instruction, which is counted once.
+void CountInstruction(int, siginfo_t*, void* context) {
+  const greg_t next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  if (next != previous) instructions = instructions + 1;
+  previous = next;
+}
+
+using Placements = std::span<const Placement>;
+using Work = void (*)(Evaluator& evaluator, Placements placements);
+
+void OneByOne(Evaluator& evaluator, Placements placements) {
+  static std::vector<Outcome> outcome(1);
+  for (std::size_t i = 0; i < kOneByOne; ++i) evaluator.Evaluate(placements.subspan(i, 1), outcome);
+}
+
+void Batch(Evaluator& evaluator, Placements placements) {
+  static std::vector<Outcome> outcomes(kPlacements);
+  evaluator.Evaluate(placements, outcomes);
 }
 
 // As many single moves of the first placement, spread over its ops.
-void Moves(Evaluator& evaluator, Placements placements, Outcomes) {
+void Moves(Evaluator& evaluator, Placements placements) {
   static std::vector<int> begin;
   static std::vector<Move> moves;
-  static std::vector<Nanos> step_time;
+  static std::vector<Nanos> step_time(kPlacements);
   const Placement& base = placements[0];
   begin = {0};
   moves.clear();
@@ -38,53 +61,63 @@ void Moves(Evaluator& evaluator, Placements placements, Outcomes) {
     moves.push_back({static_cast<int>(group), static_cast<DeviceIndex>(3 - base.device[group])});
     begin.push_back(static_cast<int>(moves.size()));
   }
-  step_time.resize(placements.size());
   evaluator.EvaluateNeighbors({base, begin, moves}, {.step_time = step_time});
-}
-
-void Batch(Evaluator& evaluator, Placements placements, Outcomes outcomes) {
-  evaluator.Evaluate(placements, outcomes);
 }
 
 constexpr struct {
   const char* name;
   Semantics semantics;
   bool memory;
+  int lanes;  // 0: one placement at a time
+  int ops;    // simulated by the work
   Work work;
 } kCases[] = {
-    {"stream", Semantics::kStream, false, OneByOne},
-    {"stream_memory", Semantics::kStream, true, OneByOne},
-    {"stream_batch", Semantics::kStream, false, Batch},
-    {"stream_memory_batch", Semantics::kStream, true, Batch},
-    {"stream_moves", Semantics::kStream, false, Moves},
-    {"stream_memory_moves", Semantics::kStream, true, Moves},
-    {"queue", Semantics::kQueue, false, OneByOne},
-    {"queue_memory", Semantics::kQueue, true, OneByOne},
+    {"stream", Semantics::kStream, false, 0, kOneByOne* kOps, OneByOne},
+    {"stream_memory", Semantics::kStream, true, 0, kOneByOne* kOps, OneByOne},
+    {"stream_batch_8", Semantics::kStream, false, 8, kPlacements* kOps, Batch},
+    {"stream_batch_16", Semantics::kStream, false, 16, kPlacements* kOps, Batch},
+    {"stream_memory_batch_8", Semantics::kStream, true, 8, kPlacements* kOps, Batch},
+    {"stream_memory_batch_16", Semantics::kStream, true, 16, kPlacements* kOps, Batch},
+    {"stream_moves_8", Semantics::kStream, false, 8, kPlacements* kOps, Moves},
+    {"stream_moves_16", Semantics::kStream, false, 16, kPlacements* kOps, Moves},
+    {"stream_memory_moves_8", Semantics::kStream, true, 8, kPlacements* kOps, Moves},
+    {"stream_memory_moves_16", Semantics::kStream, true, 16, kPlacements* kOps, Moves},
+    {"queue", Semantics::kQueue, false, 0, kOneByOne* kOps, OneByOne},
+    {"queue_memory", Semantics::kQueue, true, 0, kOneByOne* kOps, OneByOne},
 };
+
+bool HasLanes(int lanes) {
+  const LaneKernel* kernel = FindLaneKernel(lanes);
+  return lanes == 0 || (kernel != nullptr && kernel->lanes == lanes);
+}
 
 }  // namespace
 
-// Callgrind knows the part to count by this name, and writes a file at the end of each call.
-extern "C" [[gnu::noinline]] void CountInstructions(Work work,
-                                                    Evaluator& evaluator,
-                                                    Placements placements,
-                                                    Outcomes outcomes) {
-  work(evaluator, placements, outcomes);
-}
-
 int main() {
 #if defined(__clang__)
-  std::printf("Clang-%d\n", __clang_major__);
+  std::printf("Clang-%d %s\n", __clang_major__, EMPLACE_ARCH_LEVEL);
 #else
-  std::printf("GNU-%d\n", __GNUC__);
+  std::printf("GNU-%d %s\n", __GNUC__, EMPLACE_ARCH_LEVEL);
 #endif
-  const auto problem = testing::RandomGraphProblem(1000);
-  const std::vector<Placement> placements = testing::VariedPlacements(*problem);
-  std::vector<Outcome> outcomes(placements.size());
-  for (const auto& [name, semantics, memory, work] : kCases) {
-    const auto simulator = MakeSimulator(problem, {.semantics = semantics, .memory = memory});
-    work(*simulator, placements, outcomes);  // buffers grow in the first call
-    CountInstructions(work, *simulator, placements, outcomes);
-    std::printf("%s %zu\n", name, placements.size() * problem->num_ops());
+  struct sigaction action = {};
+  action.sa_sigaction = CountInstruction;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGTRAP, &action, nullptr);
+  const auto problem = testing::RandomGraphProblem(kOps);
+  std::vector<Placement> placements = testing::VariedPlacements(*problem);
+  placements.resize(kPlacements);
+  for (const auto& [name, semantics, memory, lanes, ops, work] : kCases) {
+    if (!HasLanes(lanes)) {
+      std::printf("%s skipped: this processor has no %d lanes\n", name, lanes);
+      continue;
+    }
+    const auto simulator =
+        MakeSimulator(problem, {.semantics = semantics, .memory = memory, .most_lanes = lanes});
+    work(*simulator, placements);  // buffers grow in the first call
+    instructions = 0;
+    __writeeflags(__readeflags() | kTrapFlag);
+    work(*simulator, placements);
+    __writeeflags(__readeflags() & ~kTrapFlag);
+    std::printf("%s %.1f\n", name, static_cast<double>(instructions) / ops);
   }
 }
