@@ -14,6 +14,7 @@
 #include "framework/search/meter.h"
 #include "tests/simulator/simulate.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/states.h"
 
 namespace {
@@ -91,7 +92,7 @@ TEST_CASE("the best of all placements is found and proved, in every semantics") 
   for (const SimulatorOptions& options : EverySemantics()) {
     Rng rng(17);
     int infeasible = 0;
-    for (int i = 0; i < 700 * EMPLACE_TEST_SCALE; ++i) {
+    for (int i = 0; i < 700 * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++i) {
       CAPTURE(i);
       const auto problem = FewPlacements(rng, Objective::kStepTime);
       const auto simulator = MakeSimulator(problem, options);
@@ -99,7 +100,7 @@ TEST_CASE("the best of all placements is found and proved, in every semantics") 
       infeasible += best.deficit > 0;
       CheckProof(problem, *simulator, SmallSteps(rng), best);
     }
-    CHECK(infeasible > 5);
+    CHECK(infeasible > 5 / kSanitizerDivisor);
   }
 }
 
@@ -119,7 +120,7 @@ TEST_CASE("a device with a neighbour is not exchanged for one without") {
 
 TEST_CASE("the least period is found and proved") {
   Rng rng(18);
-  for (int i = 0; i < 500 * EMPLACE_TEST_SCALE; ++i) {
+  for (int i = 0; i < 500 * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++i) {
     CAPTURE(i);
     const auto problem = FewPlacements(rng, Objective::kPeriod);
     const auto simulator = MakeSimulator(problem, {});
@@ -214,7 +215,7 @@ TEST_CASE("symmetric devices: the best of all placements, with fewer of them eva
     for (const SimulatorOptions& options : EverySemantics()) {
       Rng rng(19);
       std::int64_t evaluated = 0, placements = 0;
-      for (int i = 0; i < 700 * EMPLACE_TEST_SCALE; ++i) {
+      for (int i = 0; i < 700 * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++i) {
         CAPTURE(i);
         const auto problem = SymmetricProblem(rng, objective);
         const auto simulator = MakeSimulator(problem, options);
@@ -288,7 +289,7 @@ TEST_CASE("partial load: what is fixed, with the transfers between, and the work
 
 TEST_CASE("no period within the masks is shorter than the partial load") {
   Rng rng(21);
-  for (int i = 0; i < 1000 * EMPLACE_TEST_SCALE; ++i) {
+  for (int i = 0; i < 1000 * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++i) {
     const auto problem = FewPlacements(rng, Objective::kPeriod);
     const Placement placement = RandomPlacement(rng, *problem);
     const Nanos period = MakeSimulator(problem, {})->Evaluate(placement).step_time;

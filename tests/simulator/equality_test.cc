@@ -5,6 +5,7 @@
 
 #include "tests/simulator/simulate.h"
 #include "tests/support/lane_problems.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
@@ -84,7 +85,7 @@ TEST_CASE("every evaluator equals the plain implementation") {
   for (const Family& family : families) {
     CAPTURE(family.name);
     Compared all;
-    for (int round = 0; round < family.rounds * EMPLACE_TEST_SCALE; ++round) {
+    for (int round = 0; round < family.rounds * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++round) {
       CAPTURE(round);
       const auto problem = family.make(rng, round);
       SimulatorOptions options{

@@ -12,6 +12,10 @@ inline constexpr bool kUnderSanitizers = true;
 inline constexpr bool kUnderSanitizers = false;
 #endif
 
+/// Expensive randomised suites divide their rounds by this: other values in the same code are the
+/// release build's concern.
+inline constexpr int kSanitizerDivisor = kUnderSanitizers ? 5 : 1;
+
 /// ThreadSanitizer does not follow threads of a process forked by one that has threads already.
 #ifdef __SANITIZE_THREAD__
 inline constexpr bool kUnderThreadSanitizer = true;

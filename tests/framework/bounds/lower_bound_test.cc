@@ -5,6 +5,7 @@
 #include "framework/bounds/bounds.h"
 #include "tests/framework/bounds/optimum.h"
 #include "tests/simulator/simulate.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
@@ -110,7 +111,7 @@ TEST_CASE("an interrupt ends a proof") {
 
 TEST_CASE("never above the optimum: random problems") {
   Rng rng(61);
-  for (int round = 0; round < 700 * EMPLACE_TEST_SCALE; ++round) {
+  for (int round = 0; round < 700 * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++round) {
     RandomProblemOptions random;
     random.num_ops = 3 + UniformInt(rng, 4);
     random.num_devices = 2 + UniformInt(rng, 2);
@@ -130,7 +131,7 @@ TEST_CASE("never above the optimum: random problems") {
 TEST_CASE("never above the optimum, and mostly near it: grouped forks on equal devices") {
   Rng rng(62);
   double gaps = 0, plain_gaps = 0;
-  const int rounds = 700 * EMPLACE_TEST_SCALE;
+  const int rounds = 700 * EMPLACE_TEST_SCALE / kSanitizerDivisor;
   for (int round = 0; round < rounds; ++round) {
     ProblemBuilder b = Gpus(2 + UniformInt(rng, 2), UniformInt(rng, 10));
     const int count = 5 + UniformInt(rng, 6);

@@ -4,6 +4,7 @@
 
 #include "framework/bounds/segments.h"
 #include "tests/simulator/simulate.h"
+#include "tests/support/sanitizers.h"
 
 namespace {
 
@@ -63,7 +64,7 @@ TEST_CASE("windows: no step within masks is shorter; devices taken away are used
   int taken = 0;
   for (const SimulatorOptions& options : EverySemantics()) {
     Rng rng(51);
-    for (int round = 0; round < 150 * EMPLACE_TEST_SCALE; ++round) {
+    for (int round = 0; round < 150 * EMPLACE_TEST_SCALE / kSanitizerDivisor; ++round) {
       RandomProblemOptions random;
       random.num_ops = 4 + UniformInt(rng, 12);
       random.num_devices = 2 + UniformInt(rng, 2);

@@ -12,6 +12,7 @@
 #include "framework/base/file.h"
 #include "framework/graph/graph_io.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitizers.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -49,7 +50,8 @@ TEST_CASE("each plausible mistake is named, and nothing else") {
   CHECK(with_doubts > 15);
 }
 
-TEST_CASE("graphs that frameworks made give no cause for a doubt") {
+TEST_CASE("graphs that frameworks made give no cause for a doubt" *
+          doctest::skip(kUnderSanitizers)) {
   int graphs = 0;
   for (const char* folder : {"configs/graphs", "configs/problems"}) {
     for (const auto& entry : std::filesystem::directory_iterator(SourceDir() / folder)) {
