@@ -11,6 +11,7 @@ from typing import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from ..ranks import kendall_tau
 from .layout import require_rows
 from .summaries import COMPLETE, markdown
 
@@ -71,18 +72,6 @@ def method_ratios(frame: pd.DataFrame, by: Sequence[str] = ("split",)) -> pd.Dat
             "first": of_draw.eq(of_draw.min(axis=1), axis=0).mean(), "tau": np.mean(taus)})
         tables.append(table.sort_values("unchanged", kind="stable"))
     return pd.concat(tables, ignore_index=True)
-
-
-def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
-    """Returns Kendall's tau-b; NaN if one of them has no order."""
-    upper = np.triu_indices(len(one), 1)
-
-    def signs(values: np.ndarray) -> np.ndarray:  # infinite ones are equal
-        return (np.greater.outer(values, values).astype(int) - np.less.outer(values, values))[upper]
-
-    here, there = signs(np.asarray(one)), signs(np.asarray(other))
-    pairs = np.sqrt(float(np.abs(here).sum()) * float(np.abs(there).sum()))
-    return float((here * there).sum() / pairs) if pairs > 0 else float("nan")
 
 
 # --- tables
