@@ -16,6 +16,7 @@ Agents     Agent: the base of your own agents, which search(), run() and YAML ("
 Modules    emplace.env        Gymnasium environments, registered as emplace/Placement-v0
            emplace.importers  models of other frameworks as graphs (`emplace import`)
            emplace.results    results files as data frames, tables and pictures
+           emplace.published  published measurements of GPUs beside simulations (a command)
            emplace.pictures   a timeline as a Gantt chart
 Errors     InputError, RunError; BudgetExhausted and Interrupted pass through agents
 

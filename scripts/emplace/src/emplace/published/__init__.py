@@ -1,0 +1,10 @@
+"""Figures that others measured on real GPUs and published, beside simulations of the same ops and steps.
+
+    python3 -m emplace.published neusight-steps DIR --gpu H100 --json rows.json
+
+Sources   neusight.py: op times and steps of NeuSight; sailor.py: op times of Sailor
+Times     fx_step.py makes the graph of a step from the table of one layer; simulate.py simulates steps and ops
+Output    figures.py: rows, their table, mean errors and rank correlation
+
+Files are read where they lie; none is part of the package. profilers/ACCURACY.md has the results.
+"""

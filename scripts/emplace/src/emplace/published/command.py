@@ -1,0 +1,132 @@
+"""`python3 -m emplace.published SOURCE DIR`: simulations beside published measurements."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import pathlib
+from typing import Any, Callable, Sequence
+
+from ..importers.command import exit_code_with_compiled, require_folder
+from ..importers.graph_file import write_bytes
+from . import neusight, sailor
+from .figures import DATA_SHEET, FITTED, OPS, Compared, report, spelt
+from .tables import LeftOut, OpCase, PublishedFailure
+
+_STEPS = "neusight-steps"
+_OPS: dict[str, Callable[[pathlib.Path], tuple[list[OpCase], list[LeftOut]]]] = {
+    "neusight-ops": neusight.ops, "sailor-ops": sailor.ops}
+_EPILOG = """\
+SOURCE is
+  neusight-ops    op times of NeuSight (dataset/FOLDER/linear.csv, bmm.csv, vec.csv), forward, f32
+  neusight-steps  steps of NeuSight (label/GPU/MODEL-MODE-SEQ-BATCH.json, .csv); the graph has the one layer of
+                  the table num_layer times; in training, backward ops follow
+  sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1
+
+HOW a time is simulated:
+  ops         by the published times of the step's own ops, less their launch (neusight-steps; its default)
+  fitted      by a fit to other published ops of the same GPU, which never sees the op (the default of ops)
+  data-sheet  by the figures of the device kind of `emplace list device-kinds` whose name is a part of the GPU's
+
+A CASE is GPU/NAME; NAME is enough. A row of --json has case, measured and simulated [ns], error (simulated /
+measured - 1), how, and gpu. MAPE is the mean absolute error, bias the median error.
+
+exit codes: 0 done; 1 the file could not be written; 2 wrong input"""
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python3 -m emplace.published") -> int:
+    """Runs the command. Returns 0 on success; 1 if the file could not be written; 2 if the input is wrong."""
+    options = _parser(prog).parse_args(arguments)
+    return exit_code_with_compiled(prog, lambda: _run(options), PublishedFailure)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.json:
+        require_folder(options.json)
+    choices = (OPS, DATA_SHEET) if options.source == _STEPS else (FITTED, DATA_SHEET)
+    how = options.how.replace("-", " ") if options.how else choices[0]
+    if how not in choices:
+        raise PublishedFailure(f"--how {options.how}: {options.source} has no such times; choices: "
+                               f"{', '.join(choices).replace(' s', '-s')}")
+    if options.clock_from and how != OPS:
+        raise PublishedFailure("--clock-from: needs the published times of a step's ops (neusight-steps, --how ops)")
+    rows, left_out = _steps(options, how) if options.source == _STEPS else _ops(options, how)
+    if not rows:
+        raise PublishedFailure(f"{options.folder}: no case is left; {left_out[0].case}: {left_out[0].why}")
+    print(report(rows, left_out))
+    if options.json:
+        write_bytes((json.dumps([row.json() for row in rows], indent=1) + "\n").encode(), options.json)
+    return 0
+
+
+def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
+    from . import simulate
+
+    files = neusight.step_files(options.folder)
+    chosen = _chosen(files, options)
+    factor = 1.0
+    done: list[Compared | LeftOut] = []
+    if options.clock_from:
+        gpus = sorted({file.gpu for file in chosen})
+        if len(gpus) > 1:
+            raise PublishedFailure(f"--clock-from: a factor is of one GPU; give --gpu (choices: {', '.join(gpus)})")
+        first = [_named(name.strip(), [file for file in files if file.gpu == gpus[0]])
+                 for name in options.clock_from.split(",")]
+        factor = simulate.clock_factor(first)
+        done += [LeftOut(step.case, f"the clock factor {factor:.3f} is from it") for step in first]
+    known = {left.case for left in done}
+    for step in (neusight.read_step(file) for file in chosen if file.case not in known):
+        done.append(step if isinstance(step, LeftOut) else simulate.step(step, how, factor))
+    return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
+
+
+def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
+    from . import simulate
+
+    cases, left_out = _OPS[options.source](options.folder)
+    wanted = {id(case) for case in _chosen(cases, options)}
+    gpus = {case.gpu for case in cases if id(case) in wanted}
+    rows, without = simulate.ops([case for case in cases if case.gpu in gpus], how)
+    names = {case.case for case in cases if id(case) in wanted}
+    return ([row for row in rows if row.case in names],
+            [left for left in left_out if left.case.partition("/")[0] in gpus] + without)
+
+
+def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
+    """Returns the cases of --gpu and --only. Throws PublishedFailure, with the choices, if there is none."""
+    gpus = sorted({case.gpu for case in cases})
+    found = [case for case in cases if not options.gpu or f"_{spelt(options.gpu)}_" in f"_{spelt(case.gpu)}_"]
+    if not found:
+        raise PublishedFailure(f"--gpu {options.gpu}: no such GPU in {options.folder}; choices: {', '.join(gpus)}")
+    chosen = [case for case in found if not options.only or fnmatch.fnmatchcase(case.case, options.only)
+              or fnmatch.fnmatchcase(case.case.partition("/")[2], options.only)]
+    if not chosen:
+        names = [case.case for case in found]
+        more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
+        raise PublishedFailure(f"--only {options.only}: no such case; choices: {', '.join(names[:20])}{more}")
+    return chosen
+
+
+def _named(name: str, files: Sequence[neusight.StepFile]) -> neusight.Step:
+    read = [neusight.read_step(file) for file in files if name in (file.case, file.case.partition("/")[2])]
+    if not read or isinstance(read[0], LeftOut):
+        why = read[0].why if read and isinstance(read[0], LeftOut) else "no such case"
+        raise PublishedFailure(f"--clock-from {name}: {why}; choices: {', '.join(file.case for file in files)}")
+    return read[0]
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG,
+                                     description="Simulate ops and steps that others measured on real GPUs, and report "
+                                                 "the errors.")
+    parser.add_argument("source", metavar="SOURCE", choices=(*_OPS, _STEPS), help="see below")
+    parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder with the files of the source")
+    parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
+    parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
+    parser.add_argument("--how", metavar="HOW", choices=(OPS, FITTED, "data-sheet"), help="see below")
+    parser.add_argument("--clock-from", metavar="CASE,CASE",
+                        help="multiply the times of ops up to 10 ms by one factor, with which the mean error of these "
+                             "steps is 0; the steps are left out")
+    parser.add_argument("--json", metavar="FILE", help="also write a row for each case")
+    return parser

@@ -1,0 +1,76 @@
+"""Rows of cases, measured and simulated, and figures of their errors."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import re
+import statistics
+from typing import Any, Sequence
+
+from ..ranks import kendall_tau
+from .tables import LeftOut
+
+OPS, FITTED, DATA_SHEET = "ops", "fitted", "data sheet"  # sources of the simulated times
+MOST_CASES = 60  # in the printed table
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """A case. group: the op kind, or "step". Times in [ns]."""
+
+    case: str
+    gpu: str
+    group: str
+    measured: float
+    simulated: float
+    how: str
+
+    @property
+    def error(self) -> float:
+        return self.simulated / self.measured - 1
+
+    def json(self) -> dict[str, Any]:
+        return {"case": self.case, "measured": self.measured, "simulated": self.simulated, "error": self.error,
+                "how": self.how, "gpu": self.gpu}
+
+
+def spelt(name: str) -> str:
+    """Returns a GPU's name in the form of device kinds: nvidia_l4."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def report(rows: Sequence[Compared], left_out: Sequence[LeftOut]) -> str:
+    """Returns the cases with the largest errors, the figures of each group and GPU, and the cases left out."""
+    shown = sorted(rows, key=lambda row: -abs(row.error))[:MOST_CASES] if len(rows) > MOST_CASES else list(rows)
+    lines = _aligned([("case", "measured [ms]", "simulated [ms]", "error", "how"),
+                      *((row.case, f"{row.measured / 1e6:,.3f}", f"{row.simulated / 1e6:,.3f}", f"{row.error:+.1%}",
+                         row.how) for row in shown)])
+    if len(shown) < len(rows):
+        lines.append(f"the {len(shown)} largest errors of {len(rows):,} cases; --json has all")
+    groups: dict[tuple[str, str], list[Compared]] = collections.defaultdict(list)
+    for row in rows:
+        groups[row.gpu, row.group].append(row)
+        if row.group != "step":
+            groups[row.gpu, "all ops"].append(row)
+    lines += ["", *_aligned([("GPU", "of", "cases", "MAPE", "largest error", "bias", "Kendall's tau"),
+                             *((gpu, name, *_figures(group)) for (gpu, name), group in sorted(groups.items()))])]
+    by_reason: dict[str, list[str]] = collections.defaultdict(list)
+    for left in left_out:
+        by_reason[left.why].append(left.case)
+    for why, cases in by_reason.items():
+        more = f" and {len(cases) - 8:,} more" if len(cases) > 8 else ""
+        lines.append(f"left out, {why}: {', '.join(cases[:8])}{more}")
+    return "\n".join(lines)
+
+
+def _figures(rows: Sequence[Compared]) -> tuple[str, ...]:
+    errors = [row.error for row in rows]
+    tau = kendall_tau([row.measured for row in rows], [row.simulated for row in rows])
+    return (f"{len(rows):,}", f"{statistics.mean(map(abs, errors)):.2%}", f"{max(errors, key=abs):+.1%}",
+            f"{statistics.median(errors):+.2%}", f"{tau:.3f}")
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

@@ -1,0 +1,117 @@
+"""Simulates published steps on one GPU, and costs published ops, each on its own.
+
+The times come from the published times of the step's own ops (OPS), from a fit to other ops of the GPU (FITTED), or
+from the published figures of its device kind (DATA_SHEET). A fit never sees an op that it predicts: the ops of a fold
+are predicted by a fit to the ops of the other folds.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import pathlib
+import statistics
+import tempfile
+from typing import TYPE_CHECKING, Iterator, Sequence
+
+import numpy as np
+
+from .. import _compiled
+from ..arrays import cluster_from_arrays, known_kinds
+from ..importers.graph_file import GraphBuilder
+from ..trace_costs import table
+from ..trace_costs.graph_ops import GraphOps
+from ..trace_costs.simulated import one_device
+from .figures import DATA_SHEET, FITTED, OPS, Compared, spelt
+from .fx_step import LONG_OP, step_graph
+from .neusight import Step
+from .tables import LeftOut, OpCase, PublishedFailure
+
+if TYPE_CHECKING:
+    from .._emplace import Cluster, Graph
+
+MOST_FITTED = 1000  # ops of one kind in a fit
+_NO_KIND = "no device kind of the menu has the figures of this GPU"
+
+
+def step(case: Step, how: str, factor: float = 1) -> Compared | LeftOut:
+    """Simulates a step in stream semantics. factor: of its clock, see step_graph(). Throws InputError."""
+    kind = spelt(case.gpu) if how == OPS else _menu_kind(case.gpu)
+    if not kind:
+        return LeftOut(case.case, _NO_KIND)
+    document = step_graph(case.case, case.rows, case.num_layers, case.training, kind if how == OPS else None, factor)
+    cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind)
+    problem = _compiled().Problem(_compiled().Graph.parse(json.dumps(document)), cluster, semantics="stream")
+    outcome = problem.evaluate(np.zeros((1, problem.num_groups), dtype=np.uint8))
+    return Compared(case.case, case.gpu, "step", case.measured, float(outcome.step_time[0]), how)
+
+
+def clock_factor(steps: Sequence[Step]) -> float:
+    """Returns the factor with which the mean error of these steps is 0. Throws PublishedFailure if there is none."""
+    def error(factor: float) -> float:
+        rows = [step(each, OPS, factor) for each in steps]
+        return statistics.mean(row.error for row in rows if isinstance(row, Compared))
+
+    missing, slope = -error(1), error(2) - error(1)  # the step of one GPU is linear in the factor
+    if slope <= 0 or 1 + missing / slope <= 0:
+        raise PublishedFailure(f"--clock-from: no factor of ops up to {LONG_OP / 1e6:g} ms makes the mean error 0")
+    return 1 + missing / slope
+
+
+def ops(cases: Sequence[OpCase], how: str) -> tuple[list[Compared], list[LeftOut]]:
+    """Returns the costs of the ops in the order of GPUs, and the ops without one. Throws InputError."""
+    compared: list[Compared] = []
+    left_out: list[LeftOut] = []
+    by_gpu: dict[str, list[OpCase]] = collections.defaultdict(list)
+    for case in cases:
+        by_gpu[case.gpu].append(case)
+    for gpu, here in by_gpu.items():
+        kind = _menu_kind(gpu)
+        if how == DATA_SHEET and kind:
+            compared += _costs(here, cluster_from_arrays(["gpu:0"], 0, kinds=kind), None, how)
+        elif how == FITTED and len({op.fold for op in here}) > 1:
+            compared += _fitted(here)
+        else:
+            why = _NO_KIND if how == DATA_SHEET else "no other ops of this GPU to fit"
+            left_out += [LeftOut(op.case, why) for op in here]
+    return compared, left_out
+
+
+def _fitted(cases: Sequence[OpCase]) -> Iterator[Compared]:
+    keys = GraphOps(_graph(cases)).ops
+    for fold in sorted({op.fold for op in cases}):
+        others: dict[str, list[int]] = collections.defaultdict(list)
+        for place, op in enumerate(cases):
+            if op.fold != fold:
+                others[op.kind].append(place)
+        measured = table.Measured(spelt(cases[0].gpu), "gpu", False)
+        for places in others.values():
+            for place in places[::-(-len(places) // MOST_FITTED)]:
+                measured.samples[keys[place]].append(cases[place].measured)
+        with tempfile.TemporaryDirectory(prefix="emplace_published_") as folder:
+            path = os.path.join(folder, "costs.json")
+            pathlib.Path(path).write_text(table.cost_file([measured], [], "published", {}, []), encoding="utf-8")
+            cluster = one_device(table.device_kind(measured), False)
+            yield from _costs([op for op in cases if op.fold == fold], cluster, path, FITTED)
+
+
+def _costs(cases: Sequence[OpCase], cluster: Cluster, costs: str | None, how: str) -> Iterator[Compared]:
+    times = _compiled().Costs(_graph(cases), cluster, costs).time[:, 0].tolist()
+    for op, time in zip(cases, times):
+        yield Compared(op.case, op.gpu, op.group, op.measured, float(time), how)
+
+
+def _graph(cases: Sequence[OpCase]) -> Graph:
+    """Returns a graph of these ops in this order, none of which reads another one's result."""
+    builder = GraphBuilder("ops", {"exporter": "emplace.published"})
+    for place, op in enumerate(cases):
+        inputs = [builder.tensor("", shape, "f32", role="input") for shape in op.inputs]
+        builder.op(str(place), op.kind, inputs, [builder.tensor("", op.output, "f32", role="output")], flops=op.flops)
+    graph: Graph = _compiled().Graph.parse(json.dumps(builder.document()), "ops")
+    return graph
+
+
+def _menu_kind(gpu: str) -> str:
+    """Returns the device kind of the menu whose name is a part of the GPU's: h100 of NVIDIA_H100_80GB_HBM3."""
+    return max((kind for kind in known_kinds() if f"_{kind}_" in f"_{spelt(gpu)}_"), key=len, default="")

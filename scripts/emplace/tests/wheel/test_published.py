@@ -1,0 +1,113 @@
+"""`python3 -m emplace.published`: tables by hand, and the published ones where $EMPLACE_MEASURED names their folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+from typing import Any
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import emplace.published  # noqa: E402, F401
+from emplace.published.command import main  # noqa: E402
+from published_support import GPU, step_rows, write_products, write_sailor, write_step  # noqa: E402
+from support import called  # noqa: E402
+from wheel_support import TestCase  # noqa: E402
+
+MEASURED = os.environ.get("EMPLACE_MEASURED", "")
+
+
+class Case(TestCase):
+    def rows(self, *arguments: str, folder: str = "") -> dict[str, dict[str, Any]]:
+        code, self.out, err = called(main, arguments[0], folder or self.folder, *arguments[1:], "--json",
+                                     self.path("rows.json"))
+        self.assertEqual((code, err), (0, ""))
+        rows = json.loads(pathlib.Path(self.path("rows.json")).read_text(encoding="utf-8"))
+        return {row["case"].partition("/")[2]: row for row in rows}
+
+
+class Command(Case):
+    def refused(self, expected: str, *arguments: str) -> None:
+        code, out, err = called(main, arguments[0], self.folder, *arguments[1:])
+        self.assertEqual((code, out, len(err.splitlines())), (2, "", 1), err)
+        self.assertIn(expected, err)
+
+    def test_steps(self) -> None:
+        write_step(self.folder, "tiny-train-8-2", 1.6)
+        write_step(self.folder, "tiny-inf-8-2", 0.5)
+        rows = self.rows("neusight-steps")
+        # Forward 20 + 3 x 130 + 200 = 610, backward 10 + 3 x 200 + 300 = 910 us.
+        self.assertEqual((rows["tiny-train-8-2"]["measured"], rows["tiny-train-8-2"]["simulated"]), (1.6e6, 1_520_000))
+        self.assertAlmostEqual(rows["tiny-train-8-2"]["error"], -0.05)
+        self.assertEqual((rows["tiny-inf-8-2"]["simulated"], rows["tiny-inf-8-2"]["how"]), (610_000, "ops"))
+        self.assertRegex(self.out, rf"{GPU} +step +2 +13\.50% +\+22\.0% +\+8\.50% +1\.000")
+        self.assertEqual(list(self.rows("neusight-steps", "--only", "*-inf-*", "--gpu", "x1")), ["tiny-inf-8-2"])
+
+    def test_a_clock_factor(self) -> None:
+        for case, measured in (("a-inf-8-2", 0.61), ("b-inf-8-2", 1.22), ("c-inf-8-2", 0.915)):
+            write_step(self.folder, case, measured)
+        # a and b take 1 and 2 times their simulation: 2 / (1 + 0.5) = 4/3.
+        rows = self.rows("neusight-steps", "--clock-from", f"a-inf-8-2,{GPU}/b-inf-8-2")
+        self.assertEqual(rows, self.rows("neusight-steps", "--clock-from", "a-inf-8-2,b-inf-8-2", "--only", "c*"))
+        self.assertEqual(list(rows), ["c-inf-8-2"])
+        self.assertAlmostEqual(rows["c-inf-8-2"]["simulated"] / 610_000, 4 / 3, places=4)
+        self.assertIn("left out, the clock factor 1.333 is from it: NVIDIA_X1/a-inf-8-2", self.out)
+
+    def test_ops_by_a_fit_that_has_not_seen_them(self) -> None:
+        write_products(self.folder)
+        errors = [abs(row["error"]) for row in self.rows("neusight-ops").values()]
+        self.assertEqual(len(errors), 16)
+        self.assertLess(max(errors), 0.05)  # they lie on a line
+        for batch in (1, 2, 4, 8):
+            write_sailor(self.folder, batch)
+        rows = self.rows("sailor-ops", "--only", "*GEMM*forward")
+        self.assertEqual([row["measured"] for row in rows.values()], [1e6, 2e6, 4e6, 8e6])
+        self.assertEqual({row["how"] for row in rows.values()}, {"fitted"})
+
+    def test_ops_by_the_data_sheet(self) -> None:
+        path = write_products(self.folder, gpu="NVIDIA A100-PCIE-40GB", count=1)
+        row, = self.rows("neusight-ops", "--how", "data-sheet").values()
+        # Overhead 5 us, and 33.55 MFLOP at 0.7 x 19.5 TFLOP/s; the 2.1 MB would take less.
+        self.assertEqual(row["simulated"], 5000 + 2458)
+        self.assertEqual(row["how"], "data sheet")
+        path.write_text(path.read_text(encoding="utf-8").replace("A100", "Z9"), encoding="utf-8")
+        self.refused("no device kind of the menu has the figures of this GPU", "neusight-ops", "--how", "data-sheet")
+
+    def test_refusals(self) -> None:
+        self.refused("holds no file *.json", "neusight-steps")
+        write_step(self.folder, "a-inf-8-2", 0.61)
+        self.refused(f"--gpu a100: no such GPU in {self.folder}; choices: {GPU}", "neusight-steps", "--gpu", "a100")
+        self.refused(f"--only b*: no such case; choices: {GPU}/a-inf-8-2", "neusight-steps", "--only", "b*")
+        self.refused(f"--clock-from b: no such case; choices: {GPU}/a-inf-8-2", "neusight-steps",
+                     "--clock-from", "b,a-inf-8-2")
+        self.refused("no case is left", "neusight-steps", "--clock-from", "a-inf-8-2")
+        write_step(self.folder, "b-inf-8-2", 9, rows=[(*row[:5], 20.0, *row[6:]) if row[9] == "torch.float32" else row
+                                                      for row in step_rows()])
+        self.refused("--clock-from: no factor of ops up to 10 ms makes the mean error 0", "neusight-steps",
+                     "--clock-from", "b-inf-8-2")
+        self.refused("choices: ops, data-sheet", "neusight-steps", "--how", "fitted")
+        write_step(self.folder, "a-inf-8-2", 0.61, gpu="Y2")
+        self.refused(f"a factor is of one GPU; give --gpu (choices: {GPU}, Y2)", "neusight-steps", "--clock-from",
+                     "a-inf-8-2")
+        write_step(self.folder, "a-inf-8-2", 0)
+        self.refused("a-inf-8-2.json: e2e_latency is 0, expected a time above 0", "neusight-steps")
+
+
+@unittest.skipUnless(MEASURED, "SKIPPED, NOT TESTED: $EMPLACE_MEASURED does not name the published data")
+class Published(Case):
+    def error(self, *arguments: str) -> float:
+        rows = self.rows("neusight-steps", *arguments, folder=MEASURED)
+        return sum(abs(row["error"]) for row in rows.values()) / len(rows)
+
+    def test_steps(self) -> None:
+        self.assertLess(self.error("--gpu", "h100"), 0.02)
+        self.assertLess(self.error("--gpu", "v100"), 0.035)
+        self.assertLess(self.error("--gpu", "l4"), 0.12)
+        self.assertLess(self.error("--gpu", "l4", "--clock-from", "bert_large-inf-512-8,gpt3_xl-inf-2048-2"), 0.04)
+
+
+if __name__ == "__main__":
+    unittest.main()
