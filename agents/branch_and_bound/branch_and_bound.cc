@@ -302,10 +302,10 @@ void BranchAndBoundAgent::AddRows() {
 
 void BranchAndBoundAgent::Begin(Evaluator& evaluator) {
   const std::vector<Placement> starts = MakeStarts(*problem_, config_.start, rng_, interrupt_);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
-  const std::size_t best = IndexOfBest(outcomes);
+  const std::vector<Score> scores = evaluator.Scores(starts);
+  const std::size_t best = IndexOfBest(scores);
   best_ = starts[best];
-  best_score_ = ScoreOf(outcomes[best]);
+  best_score_ = scores[best];
   for (int g = 0; g < problem_->num_groups(); ++g) masks_[g] = problem_->allowed_devices(g);
   Node root{{DeficitBound(0), TimeBound(kMaxNanos)}, {}};
   bound_ = root.bound.step_time;

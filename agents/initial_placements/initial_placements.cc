@@ -105,10 +105,10 @@ std::optional<EvaluatedStart> BestStart(const Problem& problem,
                                         const Interrupt& interrupt) {
   if (names.front() == "none") return std::nullopt;
   std::vector<Placement> starts = MakeStarts(problem, names, rng, interrupt);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
-  const std::size_t best = IndexOfBest(outcomes);
+  const std::vector<Score> scores = evaluator.Scores(starts);
+  const std::size_t best = IndexOfBest(scores);
   return EvaluatedStart{
-      std::move(starts[best]), outcomes[best], static_cast<std::int64_t>(starts.size())};
+      std::move(starts[best]), scores[best], static_cast<std::int64_t>(starts.size())};
 }
 
 }  // namespace emplace

@@ -51,7 +51,7 @@ std::vector<Placement> MakeStarts(const Problem& problem,
 
 struct EvaluatedStart {
   Placement placement;
-  Outcome outcome;
+  Score score;
   std::int64_t evaluations = 1;  ///< number of starts that were evaluated to find it
 };
 

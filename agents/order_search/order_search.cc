@@ -53,10 +53,10 @@ void OrderSearchAgent::Begin(Evaluator& evaluator) {
   bool first = true;
   for (const std::vector<int>& order : orders) {
     if (has_orders_) evaluator.SetIssueOrder(order);
-    const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
-    const std::size_t best = IndexOfBest(outcomes);
-    if (!first && ScoreOf(outcomes[best]) >= current_.score) continue;
-    current_ = {starts[best], order, ScoreOf(outcomes[best])};
+    const std::vector<Score> scores = evaluator.Scores(starts);
+    const std::size_t best = IndexOfBest(scores);
+    if (!first && scores[best] >= current_.score) continue;
+    current_ = {starts[best], order, scores[best]};
     first = false;
   }
   NoteBest();
@@ -68,7 +68,7 @@ void OrderSearchAgent::MoveGroups(Evaluator& evaluator) {
   candidates_.Clear();
   for (int i = 0; i < config_.batch; ++i) proposer_.Propose(rng_, current_.placement, candidates_);
   evaluator.EvaluateNeighbors(candidates_.Of(current_.placement),
-                              outcomes_.Columns(candidates_.size(), *problem_));
+                              outcomes_.ScoreColumns(candidates_.size()));
   const std::size_t chosen = outcomes_.IndexOfBest();
   const Score there = outcomes_.score(chosen);
   if (there > current_.score) return;
@@ -137,7 +137,7 @@ void OrderSearchAgent::MoveOps(Evaluator& evaluator) {
   for (int i = 0; i < config_.orders; ++i) {
     std::vector<int> order = ProposeOrder();
     evaluator.SetIssueOrder(order);
-    const Score score = ScoreOf(evaluator.Evaluate(current_.placement));
+    const Score score = evaluator.ScoreAt(current_.placement);
     if (score > best.score) continue;
     found = found || score < best.score;
     best.order = std::move(order);
@@ -157,7 +157,7 @@ void OrderSearchAgent::Restart(Evaluator& evaluator) {
     proposer_.Perturb(rng_, share, best_.placement, candidates_);
   }
   evaluator.EvaluateNeighbors(candidates_.Of(best_.placement),
-                              outcomes_.Columns(candidates_.size(), *problem_));
+                              outcomes_.ScoreColumns(candidates_.size()));
   const std::size_t chosen = outcomes_.IndexOfBest();
   current_ = best_;
   candidates_.Apply(chosen, current_.placement.device);

@@ -85,8 +85,8 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
                                    problem_->graph(),
                                    problem_->cluster());
              if (placement.device == last.device) return;
-             const Outcome outcome = evaluator.Evaluate(placement);
-             if (outcome.feasible) known = std::min(known, std::max<Nanos>(1, outcome.step_time));
+             const Score score = evaluator.ScoreAt(placement);
+             if (score.feasible()) known = std::min(known, std::max<Nanos>(1, score.step_time));
              last = std::move(placement);
            },
        .improved = [&](double value) { raise(programme.ToNanos(value)); }});

@@ -122,7 +122,7 @@ void PeriodMultilevelAgent::Improve(Evaluator& evaluator) {
   found.placement = static_cast<int>(population_.size()) < config_.population ? Create()
                     : UniformInt(rng(), kStepsPerBest) == 0                   ? AnnealBest()
                                                                               : Recombine();
-  found.score = ScoreOf(evaluator.Evaluate(found.placement));
+  found.score = evaluator.ScoreAt(found.placement);
   Note(found);
   Add(found);
 }

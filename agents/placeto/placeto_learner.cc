@@ -147,7 +147,7 @@ void PlacetoLearner::FindStart(Task& task, Evaluator& evaluator) {
   std::vector<Placement> starts = MakeStarts(task.problem.problem(), names, rng_, interrupt_);
   std::size_t best = 0;
   if (starts.size() > 1) {
-    best = IndexOfBest(evaluator.Evaluate(starts));
+    best = IndexOfBest(evaluator.Scores(starts));
     evaluations_ += std::ssize(starts);
   }
   task.start = std::move(starts[best]);
@@ -176,7 +176,7 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
     return sampled.devices.back();
   };
   if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
-    const KnownPlacement known{task.best.outcome(), task.best_starts};
+    const KnownPlacement known{task.best_outcome, task.best_starts};
     sampled.episode = RunEpisode(task.problem, first, choose, evaluator, &known);
   } else {
     sampled.episode = RunEpisode(task.problem, first, choose, evaluator);
@@ -186,7 +186,8 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
 
 bool PlacetoLearner::Take(Task& task, const Episode& episode) {
   evaluations_ += episode.evaluations;
-  if (!task.best.Offer(episode.best, episode.best_outcome)) return false;
+  if (!task.best.Offer(episode.best, ScoreOf(episode.best_outcome))) return false;
+  task.best_outcome = episode.best_outcome;
   task.best_starts = episode.best_starts;
   return true;
 }
@@ -396,8 +397,8 @@ void PlacetoLearner::Record(PlacetoRow row, std::span<const std::vector<Sampled>
     for (const Sampled& each : sampled[i]) {
       const Episode& episode = each.episode;
       row.gain += episode.steps.empty() ? 0 : episode.steps[0].gain / count;
-      row.start_step_time_ns += StepTimeOrNan(episode.first_outcome) / count;
-      row.last_step_time_ns += StepTimeOrNan(episode.last_outcome) / count;
+      row.start_step_time_ns += StepTimeOrNan(ScoreOf(episode.first_outcome)) / count;
+      row.last_step_time_ns += StepTimeOrNan(ScoreOf(episode.last_outcome)) / count;
       row.feasible += episode.last_outcome.feasible / count;
     }
     row.best_step_time_ns += tasks_[i]->best.step_time() / graphs;

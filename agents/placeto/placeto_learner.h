@@ -130,6 +130,7 @@ class PlacetoLearner {
     PlacetoNetwork network;
     std::optional<Placement> start;
     BestPlacement best;
+    Outcome best_outcome;            // of the best, if any
     std::vector<Nanos> best_starts;  // [num_groups] Episode::best_starts of the best, if any
     std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
   };

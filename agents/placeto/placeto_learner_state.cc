@@ -34,6 +34,7 @@ void PlacetoLearner::VisitState(StateVisitor& v) {
     }
     v.Optional(task->start, [&](Placement& start) { v.Devices(start, problem); });
     task->best.VisitState(v, problem);
+    if (task->best.placement() != nullptr) v.Result(task->best_outcome, problem);
     if (v.reading()) {
       task->network.set_stay(stay_);
       task->problem.set_order(std::move(order));

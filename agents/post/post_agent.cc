@@ -138,13 +138,13 @@ void PostAgent::Draw(int count, Evaluator& evaluator) {
   if (UsesCrossEntropy() && config.mode && (since_restart_ + count) % config.samples == 0) {
     placements.back() = policy_.Mode(tape.value(log_probabilities));
   }
-  std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
+  const std::vector<Score> scores = evaluator.Scores(placements);
   for (int i = 0; i < count; ++i) {
-    const bool better = best_.Offer(placements[i], outcomes[i]);
+    const bool better = best_.Offer(placements[i], scores[i]);
     improved_ |= better;
     patience_.Count(better);
-    const double cost = reward_.Cost(outcomes[i]);
-    samples_.push_back({std::move(placements[i]), std::move(outcomes[i]), cost});
+    const double cost = reward_.Cost(scores[i]);
+    samples_.push_back({std::move(placements[i]), scores[i], cost});
   }
   evaluations_ += count;
   since_restart_ += count;
@@ -195,7 +195,7 @@ void PostAgent::CrossEntropy(PostRow& row) {
   row.phase = 1;
   for (const Sample& sample : samples_) {
     elites.push_back(&sample.placement);
-    const double time = StepTimeOrNan(sample.outcome);
+    const double time = StepTimeOrNan(sample.score);
     if (!std::isnan(time) && !(row.elite_time_ns > time)) row.elite_time_ns = time;
   }
   const double left = 1 - static_cast<double>(since_restart_) / config.epsilon_samples;
@@ -221,7 +221,7 @@ void PostAgent::Update() {
   for (const Sample& sample : batch) {
     costs.push_back(sample.cost);
     row.mean_cost += sample.cost / static_cast<double>(batch.size());
-    row.feasible += sample.outcome.feasible / static_cast<double>(batch.size());
+    row.feasible += sample.score.feasible() / static_cast<double>(batch.size());
   }
   std::vector<double> advantages = baseline_.Advantages(costs);
   if (config_.normalize_advantages) NormalizeAdvantages(advantages, costs);
@@ -263,7 +263,7 @@ void PostAgent::Step(Evaluator& evaluator) {
   }
   if (config_.start.front() != "none" && start_.placement() == nullptr) {
     const auto start = BestStart(*problem_, config_.start, evaluator, rng_, end_construction_);
-    start_.Offer(start->placement, start->outcome);
+    start_.Offer(start->placement, start->score);
     evaluations_ += start->evaluations;
     Begin();
     return;
@@ -294,8 +294,8 @@ void PostAgent::VisitState(StateVisitor& v) {
   best_.VisitState(v, *problem_);
   v.List("a number of placements", samples_, [&](Sample& sample) {
     v.Devices(sample.placement);
-    v.Result(sample.outcome);
-    if (v.reading()) sample.cost = reward_.Cost(sample.outcome);
+    v.Score(sample.score);
+    if (v.reading()) sample.cost = reward_.Cost(sample.score);
   });
   v.Int("a number of placements", num_used_, 0, static_cast<int>(samples_.size()));
   v.Table(core_.table());

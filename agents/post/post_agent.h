@@ -140,7 +140,7 @@ class PostAgent final : public Agent {
  private:
   struct Sample {
     Placement placement;
-    Outcome outcome;
+    Score score;
     double cost;  // T
   };
   bool UsesPpo() const { return config_.method != "ce_only"; }

@@ -27,7 +27,7 @@ void RandomAgent::Step(Evaluator& evaluator) {
   const std::int64_t size = std::clamp<std::int64_t>(evaluator.remaining(), 1, config_.batch);
   std::vector<Placement> batch;
   for (std::int64_t i = 0; i < size; ++i) batch.push_back(DrawPlacement(*problem_, rng_));
-  evaluator.Evaluate(batch);
+  evaluator.Scores(batch);
 }
 
 void RandomAgent::VisitState(StateVisitor& v) {

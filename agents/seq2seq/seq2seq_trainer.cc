@@ -103,8 +103,8 @@ Var Seq2SeqTrainer::Draw(Share& share, Evaluator& evaluator) const {
       MakePolicySample(tape, share.inputs, rollout, share.samples, config_.learning.ppo.epochs > 1);
   share.placements = std::move(rollout.placements);
   const auto evaluated = std::span<const Placement>(share.placements).first(share.samples);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(evaluated);
-  return share.update.FirstLoss(tape, sample, evaluated, outcomes, num_updates());
+  return share.update.FirstLoss(
+      tape, sample, evaluated, evaluator.Scores(evaluated), num_updates());
 }
 
 Var Seq2SeqTrainer::ScoreAgain(Share& share) const {

@@ -61,9 +61,9 @@ void AnnealingAgent::Begin(Evaluator& evaluator) {
                  ? config_.evaluations
                  : std::max<std::int64_t>(1, evaluator.remaining());
   const std::vector<Placement> starts = MakeStarts(*problem_, config_.start, rng_, interrupt_);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(starts);
-  const std::size_t best = IndexOfBest(outcomes);
-  best_score_ = ScoreOf(outcomes[best]);
+  const std::vector<Score> scores = evaluator.Scores(starts);
+  const std::size_t best = IndexOfBest(scores);
+  best_score_ = scores[best];
   best_ = {starts[best], Energy(best_score_)};
   used_ = static_cast<std::int64_t>(starts.size());
   initial_ = kDefaultTemperature;

@@ -1,8 +1,10 @@
 #include "framework/search/evaluator.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
+#include "framework/base/error.h"
 #include "framework/base/parallel.h"
 
 namespace emplace {
@@ -17,6 +19,14 @@ bool Better(const Outcome& a, const Outcome& b) {
   if (a.feasible != b.feasible) return a.feasible;
   if (!a.feasible && a.deficit() != b.deficit()) return a.deficit() < b.deficit();
   return a.step_time < b.step_time;
+}
+
+Score ScoreOf(const Outcome& outcome) {
+  return {outcome.deficit(), outcome.step_time};
+}
+
+std::size_t IndexOfBest(std::span<const Score> scores) {
+  return std::ranges::min_element(scores) - scores.begin();
 }
 
 OutcomeColumns PartOfColumns(const OutcomeColumns& columns,
@@ -82,6 +92,22 @@ void Evaluator::EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColum
   std::vector<Placement> copies(neighbors.size());
   for (std::size_t i = 0; i < copies.size(); ++i) neighbors.Apply(i, copies[i].device);
   WriteColumns(Evaluate(copies), outcomes);
+}
+
+std::vector<Score> Evaluator::Scores(std::span<const Placement> placements) {
+  const std::size_t count = placements.size(), num_groups = problem().num_groups();
+  std::vector<DeviceIndex> rows;
+  rows.reserve(count * num_groups);
+  for (const Placement& placement : placements) {
+    EMPLACE_CHECK(placement.device.size() == num_groups);
+    rows.insert(rows.end(), placement.device.begin(), placement.device.end());
+  }
+  std::vector<Nanos> step_time(count);
+  std::vector<std::int64_t> deficit(count);
+  EvaluateRows({rows.data(), count, num_groups}, {.step_time = step_time, .deficit = deficit});
+  std::vector<Score> scores(count);
+  for (std::size_t i = 0; i < count; ++i) scores[i] = {deficit[i], step_time[i]};
+  return scores;
 }
 
 std::vector<Outcome> Evaluator::Evaluate(std::span<const Placement> placements,

@@ -4,6 +4,7 @@
 // the agent whether placements are simulated (simulator/) or executed on devices
 // (profilers/executor/).
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,6 +46,18 @@ struct Outcome {
   /// Strict order for searches: feasible before infeasible, then less deficit, then less time.
   friend bool Better(const Outcome& a, const Outcome& b);
 };
+
+/// The part of an outcome by which searches compare placements. Less is better, as by Better().
+struct Score {
+  std::int64_t deficit = 0;  ///< sum over the devices [B]
+  Nanos step_time = 0;       ///< [ns]
+
+  bool feasible() const { return deficit == 0; }
+  friend auto operator<=>(const Score&, const Score&) = default;
+};
+Score ScoreOf(const Outcome& outcome);
+/// Returns the index of the best score, the first of equals. @pre at least one
+std::size_t IndexOfBest(std::span<const Score> scores);
 
 /// Parts of an outcome beyond time and memory that are computed on request.
 struct OutcomeDetail {
@@ -167,6 +180,10 @@ class Evaluator {
   /// beyond it.
   virtual std::int64_t remaining() const { return INT64_MAX; }
 
+  /// Evaluates placements of the problem without the outcomes of each device, which an evaluator
+  /// may do much faster.
+  std::vector<Score> Scores(std::span<const Placement> placements);
+  Score ScoreAt(const Placement& placement) { return Scores({&placement, 1}).front(); }
   /// Evaluates placements and returns new outcomes.
   std::vector<Outcome> Evaluate(std::span<const Placement> placements,
                                 const OutcomeDetail& detail = {});

@@ -4,15 +4,6 @@
 
 namespace emplace {
 
-Score ScoreOf(const Outcome& outcome) {
-  return {outcome.deficit(), outcome.step_time};
-}
-
-std::size_t IndexOfBest(std::span<const Outcome> outcomes) {
-  const auto better = [](const Outcome& a, const Outcome& b) { return Better(a, b); };
-  return std::min_element(outcomes.begin(), outcomes.end(), better) - outcomes.begin();
-}
-
 void ReadOutcome(const OutcomeColumns& columns,
                  std::size_t i,
                  const Problem& problem,

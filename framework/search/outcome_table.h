@@ -2,7 +2,6 @@
 
 // Outcomes in columns. Their memory is reused from batch to batch.
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,17 +10,6 @@
 #include "framework/search/evaluator.h"
 
 namespace emplace {
-
-/// The part of an outcome by which searches compare placements. Less is better, as by Better().
-struct Score {
-  std::int64_t deficit = 0;  ///< sum over the devices; 0: feasible [B]
-  Nanos step_time = 0;       ///< [ns]
-
-  friend auto operator<=>(const Score&, const Score&) = default;
-};
-Score ScoreOf(const Outcome& outcome);
-/// Returns the index of the best outcome, the first of equals. @pre at least one
-std::size_t IndexOfBest(std::span<const Outcome> outcomes);
 
 /// Reads an outcome from columns, all of which must be there. Leaves channels and op times empty.
 void ReadOutcome(const OutcomeColumns& columns,

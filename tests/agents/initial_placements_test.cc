@@ -51,7 +51,7 @@ TEST_CASE("the best of the heuristics is the best that any of them makes") {
   const auto simulator = MakeSimulator(problem, {});
   Evaluator& evaluator = *simulator;
   const auto time = [&](const std::string& name) {
-    return BestStart(*problem, {name}, evaluator, rng)->outcome.step_time;
+    return BestStart(*problem, {name}, evaluator, rng)->score.step_time;
   };
   Nanos best = kMaxNanos;
   for (const char* name : {"contiguous", "cpop", "etf", "heft", "single"}) {

@@ -27,9 +27,9 @@ using namespace emplace;
 using namespace emplace::testing;
 
 Outcome BestOfAll(std::shared_ptr<const Problem> problem) {
-  const std::vector<Outcome> outcomes =
-      MakeSimulator(problem, {})->Evaluate(AllPlacements(*problem));
-  return outcomes[IndexOfBest(outcomes)];
+  const auto simulator = MakeSimulator(problem, {});
+  const std::vector<Placement> placements = AllPlacements(*problem);
+  return simulator->Evaluate(placements[IndexOfBest(simulator->Scores(placements))]);
 }
 
 template <class A>

@@ -87,12 +87,12 @@ void LocalSearchAgent::Step(Evaluator& evaluator) {
     return;
   }
   std::vector<Placement> placements = MakeStarts(*problem_, start_, rng_, interrupt_);
-  const std::vector<Outcome> outcomes = evaluator.Evaluate(placements);
+  const std::vector<Score> scores = evaluator.Scores(placements);
   std::vector<ScoredPlacement> starts;
   for (std::size_t i = 0; i < placements.size(); ++i) {
-    starts.push_back({std::move(placements[i]), ScoreOf(outcomes[i])});
+    starts.push_back({std::move(placements[i]), scores[i]});
   }
-  current_ = best_ = starts[IndexOfBest(outcomes)];
+  current_ = best_ = starts[IndexOfBest(scores)];
   Begin(starts);
   started_ = true;
 }

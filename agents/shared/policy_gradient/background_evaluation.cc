@@ -1,5 +1,6 @@
 #include "agents/shared/policy_gradient/background_evaluation.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -34,11 +35,11 @@ void BackgroundEvaluation::Add(Placement placement) {
   changed_.notify_one();
 }
 
-std::vector<Outcome> BackgroundEvaluation::Finish() {
+std::vector<Score> BackgroundEvaluation::Finish() {
   EMPLACE_CHECK(thread_.joinable(), "Finish twice");
   Stop(false);
   if (error_) std::rethrow_exception(error_);
-  return std::move(outcomes_);
+  return std::move(scores_);
 }
 
 void BackgroundEvaluation::Run() {
@@ -52,8 +53,7 @@ void BackgroundEvaluation::Run() {
     }
     if (error_) continue;
     try {
-      std::vector<Outcome> outcomes = evaluator_.Evaluate(batch);
-      std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));
+      std::ranges::copy(evaluator_.Scores(batch), std::back_inserter(scores_));
     } catch (...) {
       error_ = std::current_exception();
     }

@@ -4,9 +4,9 @@
 //
 //   BackgroundEvaluation evaluation(evaluator);
 //   for (...) evaluation.Add(sample a placement);  // evaluated concurrently, in this order
-//   const std::vector<Outcome> outcomes = evaluation.Finish();
+//   const std::vector<Score> scores = evaluation.Finish();
 //
-// The outcomes, and the records of a metered evaluator, are those of one batch with all placements:
+// The scores, and the records of a metered evaluator, are those of one batch with all placements:
 // batch sizes never change a result. The evaluator belongs to the thread until Finish() or
 // destruction. If it evaluates together with other ranks, all placements are submitted as one batch
 // in Finish(), because all ranks must submit the same batches.
@@ -32,9 +32,9 @@ class BackgroundEvaluation {
 
   void Add(Placement placement);
   /// Waits for all evaluations.
-  /// @return the outcomes in the order of Add()
+  /// @return the scores in the order of Add()
   /// @throws the first exception of the evaluator
-  std::vector<Outcome> Finish();
+  std::vector<Score> Finish();
 
  private:
   void Run();
@@ -46,7 +46,7 @@ class BackgroundEvaluation {
   std::condition_variable changed_;
   std::vector<Placement> waiting_;
   bool complete_ = false;
-  std::vector<Outcome> outcomes_;
+  std::vector<Score> scores_;
   std::exception_ptr error_;
   std::thread thread_;  // last member: uses the others
 };

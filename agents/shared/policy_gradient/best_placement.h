@@ -11,21 +11,19 @@
 namespace emplace {
 
 /// Returns the step time of a placement that fits, else NaN. [ns]
-double StepTimeOrNan(const Outcome& outcome);
+double StepTimeOrNan(const Score& score);
 
-/// The best, by Better(), of all placements that were offered.
+/// The best of all placements that were offered.
 class BestPlacement {
  public:
   /// Stores the placement if it is the first or better than the best. @return whether it was stored
-  bool Offer(const Placement& placement, const Outcome& outcome);
+  bool Offer(const Placement& placement, const Score& score);
   /// Offers the best placement of another object, if it has one.
   void Offer(const BestPlacement& other) {
-    if (other.placement_) Offer(*other.placement_, other.outcome_);
+    if (other.placement_) Offer(*other.placement_, other.score_);
   }
   /// Returns the best placement; nullptr if none was offered.
   const Placement* placement() const { return placement_ ? &*placement_ : nullptr; }
-  /// Returns the outcome of the best placement, without op times. @pre placement() != nullptr
-  const Outcome& outcome() const { return outcome_; }
   /// Returns StepTimeOrNan() of the best placement; NaN if none was offered. [ns]
   double step_time() const;
   void Reset() { placement_.reset(); }
@@ -35,7 +33,7 @@ class BestPlacement {
 
  private:
   std::optional<Placement> placement_;
-  Outcome outcome_;  // of placement_, without op times
+  Score score_;  // of placement_
 };
 
 /// Signals a restart after `limit` consecutive trials without a better placement. The learner

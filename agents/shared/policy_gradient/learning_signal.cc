@@ -22,20 +22,20 @@ const Placement* LearningSignal::ToImitate() const {
 }
 
 LearningSignal::Batch LearningSignal::Take(std::span<const Placement> placements,
-                                           std::span<const Outcome> outcomes,
+                                           std::span<const Score> scores,
                                            std::int64_t update) {
-  Batch batch{Matrix::Zero(static_cast<int>(outcomes.size()), 1)};
+  Batch batch{Matrix::Zero(static_cast<int>(scores.size()), 1)};
   std::vector<double> costs;
   std::vector<int> rows;  // rows of the costs
   bool better = false;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const Outcome& outcome = outcomes[i];
-    const double cost = reward_.Cost(outcome);
-    batch.mean_cost += cost / static_cast<double>(outcomes.size());
-    batch.feasible += outcome.feasible / static_cast<double>(outcomes.size());
-    if (best_.Offer(placements[i], outcome)) better = true;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const Score& score = scores[i];
+    const double cost = reward_.Cost(score);
+    batch.mean_cost += cost / static_cast<double>(scores.size());
+    batch.feasible += score.feasible() / static_cast<double>(scores.size());
+    if (best_.Offer(placements[i], score)) better = true;
     const bool valid_only = config_.valid_only_after > 0 && update >= config_.valid_only_after;
-    if (valid_only && !outcome.feasible) continue;
+    if (valid_only && !score.feasible()) continue;
     costs.push_back(cost);
     rows.push_back(static_cast<int>(i));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The learning signal from the outcomes on one problem: the weight of each placement's
+// The learning signal from the scores on one problem: the weight of each placement's
 // log-probability in the loss (policy_loss.h), and the best placement so far. A policy that learns
 // from several problems has one signal for each problem; baselines and best placements are not
 // shared.
@@ -31,10 +31,10 @@ class LearningSignal {
     double feasible = 0;   ///< share of the K that fit
   };
   /// Updates the best placement and the baseline.
-  /// @param placements, outcomes  [K] of one update
+  /// @param placements, scores  [K] of one update
   /// @param update  number of updates before this one since the last restart
   Batch Take(std::span<const Placement> placements,
-             std::span<const Outcome> outcomes,
+             std::span<const Score> scores,
              std::int64_t update);
 
   /// Returns true after `patience` batches without a better placement.
@@ -43,7 +43,7 @@ class LearningSignal {
   const BestPlacement& best() const { return best_; }
   /// Returns the step time of the best placement if it fits, else NaN. [ns]
   double best_step_time() const { return best_.step_time(); }
-  /// Forgets all outcomes and makes `known` the best placement.
+  /// Forgets all scores and makes `known` the best placement.
   void Reset(const BestPlacement& known = {});
 
   void VisitState(StateVisitor& v);

@@ -62,7 +62,7 @@ void PolicyGradient::ThrowNotFinite(const Tape& tape) const {
 void PolicyGradient::Begin(Evaluator& evaluator, Rng& rng, const Interrupt& interrupt) {
   const auto start = BestStart(*problem_, config_.start.names, evaluator, rng, interrupt);
   if (!start) return;
-  start_.Offer(start->placement, start->outcome);
+  start_.Offer(start->placement, start->score);
   best_ = start_;
   part_.signal().Reset(start_);
   evaluations_ += start->evaluations;
@@ -91,25 +91,25 @@ void PolicyGradient::Update(Tape& tape,
                             std::span<const Placement> placements,
                             Evaluator& evaluator,
                             const Rescore& rescore) {
-  Update(tape, sampled, placements, evaluator.Evaluate(placements), rescore);
+  Update(tape, sampled, placements, evaluator.Scores(placements), rescore);
 }
 
 void PolicyGradient::Update(Tape& tape,
                             const Sampled& sampled,
                             std::span<const Placement> placements,
-                            std::span<const Outcome> outcomes,
+                            std::span<const Score> scores,
                             const Rescore& rescore) {
   const bool ppo = config_.ppo.epochs > 1;
   EMPLACE_CHECK(!ppo || rescore);
   const std::int64_t row = table().num_rows(), update = updates();
   part_.set_entropy_factor(entropy_control_.factor());
-  const Var loss = part_.FirstLoss(tape, sampled, placements, outcomes, update);
+  const Var loss = part_.FirstLoss(tape, sampled, placements, scores, update);
   const Optimizer::StepInfo info = core_.Descend(tape, loss, row, &controllers_);
   for (int epoch = 1; epoch < config_.ppo.epochs; ++epoch) {
     core_.Descend(tape, part_.NextLoss(tape, rescore(tape), core_.ppo(), update), row);
   }
   entropy_control_.Observe(part_.entropy(), update);
-  evaluations_ += static_cast<std::int64_t>(outcomes.size());
+  evaluations_ += static_cast<std::int64_t>(scores.size());
   best_.Offer(part_.signal().best());
   const PolicyGradientRow numbers = {
       .restarts = static_cast<double>(restarts_),

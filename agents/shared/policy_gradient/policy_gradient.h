@@ -134,7 +134,7 @@ class PolicyGradient {
   void Update(Tape& tape,
               const Sampled& sampled,
               std::span<const Placement> placements,
-              std::span<const Outcome> outcomes,
+              std::span<const Score> scores,
               const Rescore& rescore = {});
 
   /// Sets the policy's parameters to those that the controllers share.

@@ -9,12 +9,12 @@ namespace emplace {
 Var ProblemUpdate::FirstLoss(Tape& tape,
                              const PolicySample& sample,
                              std::span<const Placement> placements,
-                             std::span<const Outcome> outcomes,
+                             std::span<const Score> scores,
                              std::int64_t update) {
   EMPLACE_CHECK(tape.rows(sample.log_probability) == static_cast<int>(placements.size()));
   const bool again = config_.ppo.epochs > 1;
   EMPLACE_CHECK(!again || sample.decisions);
-  batch_ = signal_.Take(placements, outcomes, update);
+  batch_ = signal_.Take(placements, scores, update);
   entropy_ = tape.value(sample.entropy)(0, 0) / std::max(sample.num_decisions, 1);
   drawn_ = again ? DrawnDecisions(tape, *sample.decisions) : DrawnDecisions();
   kl_ = 0;

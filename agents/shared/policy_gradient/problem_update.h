@@ -4,7 +4,7 @@
 // the sampled placements and their outcomes, and with PPO the losses of the further steps.
 // policy_loss.h has the losses themselves.
 //
-//   const Var first = part.FirstLoss(tape, sample, placements, outcomes, update);
+//   const Var first = part.FirstLoss(tape, sample, placements, scores, update);
 //   ... a step ...
 //   const Var next = part.NextLoss(tape, sample_of_the_same_placements, ppo, update);
 
@@ -22,15 +22,15 @@ class ProblemUpdate {
   ProblemUpdate(const PolicyGradientConfig& config, std::shared_ptr<const Problem> problem)
       : config_(config), signal_(config, std::move(problem)) {}
 
-  /// Passes the outcomes to signal() and computes the loss of the first step.
+  /// Passes the scores to signal() and computes the loss of the first step.
   /// @param sample  of the K placements; with `decisions` if ppo.epochs > 1
-  /// @param placements, outcomes  [K]
+  /// @param placements, scores  [K]
   /// @param update  number of updates before this one since the last restart
   /// @return [1, 1]
   Var FirstLoss(Tape& tape,
                 const PolicySample& sample,
                 std::span<const Placement> placements,
-                std::span<const Outcome> outcomes,
+                std::span<const Score> scores,
                 std::int64_t update);
   /// Computes the loss of a further step.
   /// @param scored  the placements of FirstLoss under the current policy, with `decisions`

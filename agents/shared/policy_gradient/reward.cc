@@ -53,9 +53,9 @@ Reward::Reward(const RewardConfig& config, const Problem& problem, const std::st
   all_bytes_ = std::max(AllBytes(problem.graph()), 1.0);
 }
 
-double Reward::Cost(const Outcome& outcome) const {
-  if (outcome.feasible) return Transformed(static_cast<double>(outcome.step_time) * kNanosecond);
-  const double missing = static_cast<double>(outcome.deficit()) / all_bytes_;
+double Reward::Cost(const Score& score) const {
+  if (score.feasible()) return Transformed(static_cast<double>(score.step_time) * kNanosecond);
+  const double missing = static_cast<double>(score.deficit) / all_bytes_;
   return Transformed(failing_seconds_ * (1 + config_.deficit_weight * missing));
 }
 

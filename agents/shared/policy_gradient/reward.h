@@ -30,8 +30,8 @@ class Reward {
   /// @param key  key of the settings within those of the agent, for messages: "reward"
   /// @throws SettingError for an unknown transform
   Reward(const RewardConfig& config, const Problem& problem, const std::string& key);
-  /// Returns the cost R of the outcome's placement.
-  double Cost(const Outcome& outcome) const;
+  /// Returns the cost R of a placement.
+  double Cost(const Score& score) const;
   /// Returns the cost of a placement that does not fit, without deficit_weight: f(failing signal).
   double failing_cost() const { return Transformed(failing_seconds_); }
 

@@ -12,7 +12,7 @@ CoordinateAgent::CoordinateAgent(const AgentContext& context, const Config& conf
 void CoordinateAgent::Step(Evaluator& evaluator) {
   if (sweep_ == 0) {
     current_.placement = DrawPlacement(*problem_, rng_);
-    current_.score = ScoreOf(evaluator.Evaluate(current_.placement));
+    current_.score = evaluator.ScoreAt(current_.placement);
   }
   settled_ = true;
   for (int group = 0; group < problem_->num_groups(); ++group) {

@@ -27,8 +27,8 @@ class PlainPost {
   }
 
   /// Takes the next placement; updates when n says so. @return whether it did
-  bool Take(const Placement& placement, const Outcome& outcome) {
-    all_.push_back({placement, reward_.Cost(outcome)});
+  bool Take(const Placement& placement, const Score& score) {
+    all_.push_back({placement, reward_.Cost(score)});
     fresh_.push_back(all_.back());
     ++n_;
     const int k = config_.ppo_samples, big_n = config_.cross_entropy.samples;

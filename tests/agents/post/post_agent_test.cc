@@ -108,7 +108,7 @@ TEST_CASE("with a start it begins near it, also after a restart, and is never wo
           doctest::Approx(0.9).epsilon(0.03));
   }
   CHECK(Column(*agent.updates(), "evaluations")[0] == 50);
-  const double first = StepTimeOrNan(outcomes[Better(outcomes[1], outcomes[0])]);
+  const double first = StepTimeOrNan(ScoreOf(outcomes[Better(outcomes[1], outcomes[0])]));
   for (double time : Column(*agent.updates(), "best_step_time_ns")) CHECK(time <= first);
 }
 

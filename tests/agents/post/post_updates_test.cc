@@ -27,7 +27,7 @@ TEST_CASE("updates are those of plain double loops") {
     const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
     std::size_t updates = 0;
     for (const Placement& placement : trace.placements) {
-      if (!plain.Take(placement, simulator->Evaluate(placement))) continue;
+      if (!plain.Take(placement, simulator->ScoreAt(placement))) continue;
       const Matrix logits = Logits(trace.states[updates], *problem, config);
       const auto& expected = plain.u();
       REQUIRE(logits.rows() == std::ssize(expected));
@@ -175,7 +175,7 @@ TEST_CASE("the table tells of each update") {
   const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
   std::vector<double> times;
   for (const Placement& placement : trace.placements) {
-    times.push_back(static_cast<double>(simulator->Evaluate(placement).step_time));
+    times.push_back(static_cast<double>(simulator->ScoreAt(placement).step_time));
   }
   const auto mean = [&](int begin) {
     return (times[begin] + times[begin + 1] + times[begin + 2] + times[begin + 3]) / 4 * 1e-9;

@@ -61,9 +61,9 @@ TEST_CASE("an update is a step on the mean of the losses, each with its own base
       for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::vector<Placement>& placements = recorders.recorders[i].placements();
         REQUIRE(placements.size() == 4);
-        const std::vector<Outcome> outcomes = recorders.simulators.all[i]->Evaluate(placements);
+        const std::vector<Score> scores = recorders.simulators.all[i]->Scores(placements);
         LearningSignal signal(config.learning, problems[i]);
-        const LearningSignal::Batch batch = signal.Take(placements, outcomes, 0);
+        const LearningSignal::Batch batch = signal.Take(placements, scores, 0);
         if (epoch == 0) mean_cost += batch.mean_cost / 3;
         inputs.emplace_back(*problems[i], by_hand.policy.vocabulary, config.network.features);
         const auto scored = by_hand.network->Score(tape, inputs.back(), placements);

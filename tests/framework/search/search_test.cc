@@ -442,8 +442,10 @@ TEST_CASE("scores are in the order of Better()") {
   };
   for (int trial = 0; trial < 300; ++trial) {
     const std::vector<Outcome> outcomes{draw(), draw(), draw()};
-    CHECK((ScoreOf(outcomes[0]) < ScoreOf(outcomes[1])) == Better(outcomes[0], outcomes[1]));
-    const std::size_t best = IndexOfBest(outcomes);
+    const std::vector<Score> scores{
+        ScoreOf(outcomes[0]), ScoreOf(outcomes[1]), ScoreOf(outcomes[2])};
+    CHECK((scores[0] < scores[1]) == Better(outcomes[0], outcomes[1]));
+    const std::size_t best = IndexOfBest(scores);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       CHECK_FALSE(Better(outcomes[i], outcomes[best]));
       if (i < best) CHECK(Better(outcomes[best], outcomes[i]));

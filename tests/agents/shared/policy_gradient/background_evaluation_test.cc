@@ -20,7 +20,7 @@ std::vector<Placement> RandomPlacements(const Problem& problem, int count) {
   return placements;
 }
 
-TEST_CASE("outcomes and records are those of one batch") {
+TEST_CASE("scores and records are those of one batch") {
   Rng rng(1);
   const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
   const std::vector<Placement> placements = RandomPlacements(*problem, 50);
@@ -30,11 +30,11 @@ TEST_CASE("outcomes and records are those of one batch") {
 
   BackgroundEvaluation evaluation(one_by_one);
   for (const Placement& placement : placements) evaluation.Add(placement);
-  const std::vector<Outcome> outcomes = evaluation.Finish();
-  REQUIRE(outcomes.size() == expected.size());
+  const std::vector<Score> scores = evaluation.Finish();
+  REQUIRE(scores.size() == expected.size());
   REQUIRE(one_by_one.records().size() == together.records().size());
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    CHECK(outcomes[i].step_time == expected[i].step_time);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    CHECK(scores[i].step_time == expected[i].step_time);
     CHECK(one_by_one.records()[i].best_step_time == together.records()[i].best_step_time);
   }
   CHECK(one_by_one.best()->index == together.best()->index);

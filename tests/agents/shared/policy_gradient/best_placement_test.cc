@@ -12,13 +12,8 @@ namespace {
 using namespace emplace;
 using namespace emplace::testing;
 
-Outcome Taking(Nanos time, bool feasible = true) {
-  Outcome outcome;
-  outcome.step_time = time;
-  outcome.feasible = feasible;
-  outcome.devices.resize(2);
-  if (!feasible) outcome.devices[0].deficit = 1;
-  return outcome;
+emplace::Score Taking(Nanos time, bool feasible = true) {
+  return {.deficit = feasible ? 0 : 1, .step_time = time};
 }
 
 TEST_CASE("the best placement is the first, then whatever is better") {

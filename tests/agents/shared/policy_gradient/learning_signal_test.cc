@@ -16,9 +16,7 @@ LearningSignal::Batch Take(LearningSignal& signal,
                            int infeasible_device = -1,
                            std::int64_t update = 0) {
   CountingEvaluator evaluator(UngroupedProblem(), infeasible_device);
-  const std::vector<Outcome> outcomes =
-      static_cast<Evaluator&>(evaluator).Evaluate(std::span<const Placement>(placements));
-  return signal.Take(placements, outcomes, update);
+  return signal.Take(placements, evaluator.Scores(placements), update);
 }
 
 TEST_CASE("weights are advantages divided by the number of placements that count") {

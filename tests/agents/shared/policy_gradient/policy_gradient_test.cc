@@ -241,8 +241,8 @@ TEST_CASE("it begins from the best start, pulled to it, after every restart agai
   REQUIRE(learning.start() != nullptr);
   const Placement start = *learning.start();
   const auto drawn = MakeStarts(*learner.problem, config.start.names, same);
-  const std::vector<Outcome> outcomes = learner.evaluator.Evaluate(drawn);
-  CHECK(start == drawn[IndexOfBest(outcomes)]);
+  const std::vector<Score> scores = learner.evaluator.Scores(drawn);
+  CHECK(start == drawn[IndexOfBest(scores)]);
   CHECK(*learning.ToImitate() == start);
 
   const auto mean_probability = [&] {
@@ -264,7 +264,7 @@ TEST_CASE("it begins from the best start, pulled to it, after every restart agai
 
   learner.Update({{{1, 1, 1}}, {{1, 1, 1}}});
   CHECK(learner.Column("evaluations") == 5);
-  CHECK(learner.Column("best_step_time_ns") == outcomes[IndexOfBest(outcomes)].step_time);
+  CHECK(learner.Column("best_step_time_ns") == scores[IndexOfBest(scores)].step_time);
   learner.Update({{{1, 1, 1}}, {{1, 1, 1}}});
   REQUIRE(learning.Stale());  // neither was better than the start
   learning.Restart(other.parameters);

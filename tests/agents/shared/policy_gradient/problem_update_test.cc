@@ -31,10 +31,9 @@ TEST_CASE("the first loss weighs log-probabilities, the next ratios to those tha
   config.ppo = {.penalty = "kl", .epochs = 2, .kl_weight = 2};
   ProblemUpdate part(config, UngroupedProblem());
   CountingEvaluator evaluator(UngroupedProblem(), -1);
-  const std::vector<Outcome> outcomes =
-      static_cast<Evaluator&>(evaluator).Evaluate(std::span<const Placement>(kTwo));  // 2 s, 4 s
+  const auto scores = evaluator.Scores(kTwo);  // 2 s, 4 s
   Tape tape;
-  const Var first = part.FirstLoss(tape, TwoDecisions(tape, 0.5F, 0.25F), kTwo, outcomes, 0);
+  const Var first = part.FirstLoss(tape, TwoDecisions(tape, 0.5F, 0.25F), kTwo, scores, 0);
   const double expected = (2 * std::log(0.5) + 4 * std::log(0.25)) / 2;
   CHECK(tape.value(first)(0, 0) == doctest::Approx(expected));
   CHECK(part.loss() == doctest::Approx(expected));

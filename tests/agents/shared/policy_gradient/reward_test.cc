@@ -19,29 +19,23 @@ std::shared_ptr<const Problem> RewardProblem() {
   return builder.Build();
 }
 
-Outcome Feasible(Nanos step_time) {
-  Outcome outcome;
-  outcome.step_time = step_time;
-  outcome.devices.resize(2);
-  return outcome;
+emplace::Score Feasible(Nanos step_time) {
+  return {.step_time = step_time};
 }
 
-Outcome Infeasible(std::int64_t missing) {
-  Outcome outcome = Feasible(1);
-  outcome.feasible = false;
-  outcome.devices[0].deficit = missing;
-  return outcome;
+emplace::Score Infeasible(std::int64_t missing) {
+  return {.deficit = missing, .step_time = 1};
 }
 
-double Cost(const RewardConfig& config, const Outcome& outcome) {
-  return Reward(config, *RewardProblem(), "reward").Cost(outcome);
+double Cost(const RewardConfig& config, const emplace::Score& score) {
+  return Reward(config, *RewardProblem(), "reward").Cost(score);
 }
 
 TEST_CASE("a placement that fits costs its transformed step time in seconds") {
-  const Outcome outcome = Feasible(40'000'000);  // 0.04 s
-  CHECK(Cost({.transform = "sqrt"}, outcome) == doctest::Approx(0.2));
-  CHECK(Cost({.transform = "log"}, outcome) == doctest::Approx(std::log(0.04)));
-  CHECK(Cost({.transform = "identity"}, outcome) == doctest::Approx(0.04));
+  const emplace::Score score = Feasible(40'000'000);  // 0.04 s
+  CHECK(Cost({.transform = "sqrt"}, score) == doctest::Approx(0.2));
+  CHECK(Cost({.transform = "log"}, score) == doctest::Approx(std::log(0.04)));
+  CHECK(Cost({.transform = "identity"}, score) == doctest::Approx(0.04));
 }
 
 TEST_CASE("a step of no time has a finite logarithm, that of one nanosecond") {
