@@ -64,8 +64,10 @@ SearchMoment MomentOf(const UpdateTable* updates,
                       .seconds = evaluator.seconds(),
                       .bound = so_far.bound,
                       .updates = updates};
-  const auto& best = evaluator.best();
-  if (best && best->outcome.feasible) moment.step_time = best->outcome.step_time;
+  const auto& records = evaluator.records();
+  if (!records.empty() && records.back().best_step_time < kMaxNanos) {
+    moment.step_time = records.back().best_step_time;
+  }
   return moment;
 }
 

@@ -32,6 +32,7 @@ void MeteredEvaluator::Restore(std::optional<Best> best,
                                double seconds) {
   EMPLACE_CHECK(records_.empty());
   best_ = std::move(best);
+  if (best_) best_->score = ScoreOf(best_->outcome);
   records_ = std::move(records);
   if (!records_.empty()) best_feasible_ = records_.back().best_step_time;
   start_ -= std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -55,6 +56,16 @@ void MeteredEvaluator::Record(double now, Nanos step_time, bool feasible) {
 void MeteredEvaluator::SetBest(Best best) {
   if (bests_) bests_->push_back(best);
   best_ = std::move(best);
+}
+
+const std::optional<MeteredEvaluator::Best>& MeteredEvaluator::best() const {
+  if (!best_ || !best_->outcome.devices.empty()) return best_;
+  const bool in_order = best_->issue_order == issue_order_;
+  if (!in_order) inner().SetIssueOrder(best_->issue_order);
+  best_->outcome = inner().Evaluate(best_->placement);
+  best_->outcome.step_time = best_->score.step_time;  // a measuring evaluator may return another
+  if (!in_order) inner().SetIssueOrder(issue_order_);
+  return best_;
 }
 
 bool MeteredEvaluator::TimeIsOver() const {
@@ -99,24 +110,21 @@ void MeteredEvaluator::InParts(std::size_t size,
     for (std::size_t i = 0; i < count; ++i) {
       const Score score{part.deficit[i], part.step_time[i]};
       Record(now, score.step_time, score.deficit == 0);
-      if (best == count ? !best_ || score < ScoreOf(best_->outcome)
+      if (best == count ? !best_ || score < best_->score
                         : score < Score{part.deficit[best], part.step_time[best]}) {
         best = i;
       }
     }
     if (best == count) return;
-    Placement found = placement(first + best);
-    Outcome outcome;
-    if (part.peak.empty() || part.busy.empty()) {
-      outcome = inner().Evaluate(found);
-      outcome.step_time = part.step_time[best];  // a measuring evaluator may return another time
-    } else {
-      ReadOutcome(part, best, problem(), outcome);
-    }
-    SetBest({std::move(found),
+    const Score score{part.deficit[best], part.step_time[best]};
+    Outcome outcome{.step_time = score.step_time, .feasible = score.feasible()};
+    if (!part.peak.empty() && !part.busy.empty()) ReadOutcome(part, best, problem(), outcome);
+    SetBest({placement(first + best),
              std::move(outcome),
+             score,
              index + static_cast<std::int64_t>(best),
              issue_order_});
+    if (ranks().size > 1) this->best();  // all ranks evaluate it
   });
 }
 
@@ -127,9 +135,12 @@ void MeteredEvaluator::Evaluate(std::span<const Placement> placements,
     inner().Evaluate(placements.subspan(first, count), outcomes.subspan(first, count), detail);
     const double now = seconds();
     for (std::size_t i = first; i < first + count; ++i) {
-      if (!best_ || Better(outcomes[i], best_->outcome)) {
-        SetBest(
-            {placements[i], outcomes[i], static_cast<std::int64_t>(records_.size()), issue_order_});
+      if (!best_ || ScoreOf(outcomes[i]) < best_->score) {
+        SetBest({placements[i],
+                 outcomes[i],
+                 ScoreOf(outcomes[i]),
+                 static_cast<std::int64_t>(records_.size()),
+                 issue_order_});
       }
       Record(now, outcomes[i].step_time, outcomes[i].feasible);
     }
@@ -176,6 +187,7 @@ void MeteredEvaluator::RunConcurrently(std::span<const ConcurrentSearch> searche
   }
   inner().RunConcurrently(metered);
   const bool complete = Merge(parts);
+  if (ranks().size > 1) best();  // all ranks evaluate it
   const auto ended = [](const std::optional<MeteredEvaluator>& part) { return part->ended_; };
   if (!complete || std::ranges::any_of(parts, ended)) throw BudgetExhausted();
 }
@@ -216,10 +228,7 @@ bool MeteredEvaluator::Merge(std::span<const std::optional<MeteredEvaluator>> pa
     for (const Best& found : *parts[p]->bests_) {
       if (found.index >= std::ssize(index[p])) break;
       const std::int64_t at = index[p][found.index];
-      if (best_ && !Better(found.outcome, best_->outcome) &&
-          (Better(best_->outcome, found.outcome) || best_->index <= at)) {
-        continue;
-      }
+      if (best_ && std::pair(best_->score, best_->index) <= std::pair(found.score, at)) continue;
       SetBest(found);
       best_->index = at;
     }
@@ -265,6 +274,7 @@ void WriteRawBest(std::ostream& out, const MeteredEvaluator::Best& best) {
   WriteRawList(out, best.outcome.channels);
   WriteRawList(out, best.outcome.start);
   WriteRawList(out, best.outcome.finish);
+  WriteRaw(out, best.score);
   WriteRaw(out, best.index);
   WriteRawList(out, best.issue_order);
 }
@@ -278,6 +288,7 @@ MeteredEvaluator::Best ReadRawBest(std::istream& in) {
   best.outcome.channels = ReadRawList<ChannelOutcome>(in);
   best.outcome.start = ReadRawList<Nanos>(in);
   best.outcome.finish = ReadRawList<Nanos>(in);
+  best.score = ReadRaw<Score>(in);
   best.index = ReadRaw<std::int64_t>(in);
   best.issue_order = ReadRawList<int>(in);
   return best;

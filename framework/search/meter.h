@@ -56,8 +56,8 @@ class MeteredEvaluator final : public ForwardingEvaluator {
                 const OutcomeDetail& detail = {}) override;
   using Evaluator::Evaluate;
   /// As Evaluate(), for rows and for neighbours. If the caller does not want the columns of the
-  /// devices, each new best placement is evaluated a second time for its complete outcome. This
-  /// evaluation does not count.
+  /// devices, best() evaluates the best placement a second time for its complete outcome. This
+  /// evaluation does not count. Several ranks make it at once for each new best placement.
   void EvaluateRows(const PlacementRows& placements, const OutcomeColumns& outcomes) override;
   void EvaluateNeighbors(const Neighbors& neighbors, const OutcomeColumns& outcomes) override;
   bool SetIssueOrder(std::span<const int> order) override;
@@ -73,6 +73,7 @@ class MeteredEvaluator final : public ForwardingEvaluator {
   struct Best {
     Placement placement;
     Outcome outcome;
+    Score score;             ///< of the outcome
     std::int64_t index = 0;  ///< of the evaluation that found it, from 0
     /// [num_ops] op ids in the order of issue, if the search set one; empty: the order with which
     /// the evaluator was made.
@@ -84,7 +85,7 @@ class MeteredEvaluator final : public ForwardingEvaluator {
   void Restore(std::optional<Best> best, std::vector<EvaluationRecord> records, double seconds);
 
   /// Returns the best placement by Better(), the first of equals; empty before any evaluation.
-  const std::optional<Best>& best() const { return best_; }
+  const std::optional<Best>& best() const;
   /// Returns one record per evaluation, in order.
   const std::vector<EvaluationRecord>& records() const { return records_; }
   /// Returns the time since the search began, including a restored part. [s]
@@ -117,7 +118,7 @@ class MeteredEvaluator final : public ForwardingEvaluator {
   Budget budget_;
   std::function<bool()> cancelled_;
   std::chrono::steady_clock::time_point start_;
-  std::optional<Best> best_;
+  mutable std::optional<Best> best_;  // its outcome has no devices before best() completes it
   std::vector<EvaluationRecord> records_;
   std::vector<int> issue_order_;  // as Best::issue_order, for the current evaluations
   Nanos best_feasible_ = kMaxNanos;

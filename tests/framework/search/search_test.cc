@@ -347,7 +347,7 @@ class OrderedEvaluator final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail&) override {
     for (size_t i = 0; i < placements.size(); ++i) {
-      outcomes[i] = {.step_time = first_, .devices = std::vector<DeviceOutcome>(3)};
+      outcomes[i] = {.step_time = first_, .devices = {{.busy = first_}, {}, {}}};
     }
   }
   bool SetIssueOrder(std::span<const int> order) override {
@@ -379,6 +379,20 @@ TEST_CASE("the best is kept with the issue order in which it is so good") {
   CHECK(meter.best()->issue_order == std::vector<int>{0, 1});
   SumEvaluator without(TwoOps());
   CHECK_FALSE(MeteredEvaluator(without, {}).SetIssueOrder(std::vector<int>{1, 0}));
+}
+
+TEST_CASE("the best outcome is completed in its own issue order, and not counted") {
+  OrderedEvaluator inner;
+  MeteredEvaluator meter(inner, {});
+  const Placement placement{{0, 0}};
+  CHECK(meter.SetIssueOrder(std::vector<int>{1, 0}));
+  CHECK(meter.ScoreAt(placement).step_time == 1);
+  CHECK(meter.SetIssueOrder({}));
+  CHECK(meter.ScoreAt(placement).step_time == 5);
+  REQUIRE(meter.best()->outcome.devices.size() == 3);
+  CHECK(meter.best()->outcome.devices[0].busy == 1);
+  CHECK(meter.ScoreAt(placement).step_time == 5);
+  CHECK(meter.records().size() == 3);
 }
 
 TEST_CASE("the best outcome has the step time that the search was told") {
