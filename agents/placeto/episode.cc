@@ -41,18 +41,6 @@ std::vector<int> VisitOrder(const Problem& problem, bool random, Rng& rng) {
   return order;
 }
 
-/// Returns the start of each group's first op that does work [ns], 0 if there is none.
-std::vector<Nanos> GroupStarts(const Problem& problem, const Outcome& outcome) {
-  std::vector<Nanos> starts(problem.num_groups(), kMaxNanos);
-  for (int op = 0; op < problem.num_ops(); ++op) {
-    if (problem.graph().op(op).IsStorage()) continue;
-    Nanos& start = starts[problem.grouping().group_of(op)];
-    start = std::min(start, outcome.start[op]);
-  }
-  std::replace(starts.begin(), starts.end(), kMaxNanos, Nanos{0});
-  return starts;
-}
-
 }  // namespace
 
 void EpisodeConfig::Visit(FieldVisitor& v) {
@@ -89,6 +77,9 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
   RequireChoice("episode.reward", config.reward, {"intermediate", "terminal"});
   RequireChoice("episode.transform", config.transform, {"identity", "log"});
   order_ = VisitOrder(*problem_, config.order == "random", rng);
+  for (int op = 0; op < problem_->num_ops(); ++op) {
+    if (!problem_->graph().op(op).IsStorage()) working_ops_.push_back(op);
+  }
   unit_ = config.relative ? SingleDeviceSeconds(*problem_) : 1;
 }
 
@@ -104,6 +95,16 @@ double EpisodeProblem::Time(const Outcome& outcome) const {
   time += config_.penalty_per_gb * above;
   if (config_.penalty_cap > 0) time = std::min(time, config_.penalty_cap);
   return config_.transform == "log" ? std::log(std::max(time, kNanosecond)) : time;
+}
+
+std::vector<Nanos> EpisodeProblem::GroupStarts(const Outcome& outcome) const {
+  std::vector<Nanos> starts(problem_->num_groups(), kMaxNanos);
+  for (int op : working_ops_) {
+    Nanos& start = starts[problem_->grouping().group_of(op)];
+    start = std::min(start, outcome.start[op]);
+  }
+  std::replace(starts.begin(), starts.end(), kMaxNanos, Nanos{0});
+  return starts;
 }
 
 std::vector<double> Gains(std::span<const double> rewards, double discount) {
@@ -130,14 +131,14 @@ Episode RunEpisode(const EpisodeProblem& task,
   episode.first_outcome = known != nullptr ? known->outcome : evaluate(first);
   episode.last_outcome = episode.best_outcome = episode.first_outcome;
   std::vector<Nanos> starts =
-      known != nullptr ? known->starts : GroupStarts(problem, episode.first_outcome);
+      known != nullptr ? known->starts : task.GroupStarts(episode.first_outcome);
   episode.best_starts = starts;
   std::vector<bool> visited(problem.num_groups());
   std::vector<double> rewards;
   double time = task.Time(episode.first_outcome);
   const auto arrive = [&](Outcome outcome) {
     episode.last_outcome = std::move(outcome);
-    starts = GroupStarts(problem, episode.last_outcome);
+    starts = task.GroupStarts(episode.last_outcome);
     if (!Better(episode.last_outcome, episode.best_outcome)) return;
     episode.best = episode.last;
     episode.best_outcome = episode.last_outcome;

@@ -66,13 +66,15 @@ class EpisodeProblem {
   const EpisodeConfig& config() const { return config_; }
   /// Returns the time with the penalty, transformed: time' or its logarithm.
   double Time(const Outcome& outcome) const;
+  /// Returns the start of each group's first op that does work [ns], 0 if there is none.
+  std::vector<Nanos> GroupStarts(const Outcome& outcome) const;
 
  private:
   std::shared_ptr<const Problem> problem_;
   EpisodeConfig config_;
   PlacetoGraph graph_;
   PlacetoFeatures features_;
-  std::vector<int> order_;
+  std::vector<int> order_, working_ops_;
   double unit_;  // [s]
 };
 
@@ -95,7 +97,7 @@ using ChooseDevice = std::function<int(const PlacetoState& state)>;
 
 /// Known results of a placement that was evaluated before.
 struct KnownPlacement {
-  const Outcome& outcome;            ///< without times of ops
+  const Outcome& outcome;            ///< its op times are not read
   const std::vector<Nanos>& starts;  ///< [num_groups] as Episode::best_starts
 };
 
