@@ -51,10 +51,10 @@ std::vector<Placement> PostPolicy::Sample(const Matrix& log_probabilities,
                                           int count,
                                           Rng& rng) const {
   std::vector<Placement> placements(count, only_);
-  for (Placement& placement : placements) {
-    const std::vector<int> devices = SampleRows(log_probabilities, rng);
+  const std::vector<std::vector<int>> devices = SampleRows(log_probabilities, count, rng);
+  for (int i = 0; i < count; ++i) {
     for (int m = 0; m < num_decisions(); ++m) {
-      placement.device[group_[m]] = static_cast<DeviceIndex>(devices[m]);
+      placements[i].device[group_[m]] = static_cast<DeviceIndex>(devices[i][m]);
     }
   }
   return placements;

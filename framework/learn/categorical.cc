@@ -16,13 +16,10 @@ namespace {
                   row));
 }
 
-}  // namespace
-
-std::vector<int> SampleRows(const Matrix& log_probabilities, Rng& rng) {
-  std::vector<int> drawn(log_probabilities.rows());
-  Eigen::ArrayXf probability(log_probabilities.cols());
-  for (Eigen::Index row = 0; row < log_probabilities.rows(); ++row) {
-    probability = log_probabilities.row(row).transpose().array().exp();
+std::vector<int> DrawRows(const Matrix& probabilities, Rng& rng) {
+  std::vector<int> drawn(probabilities.rows());
+  for (Eigen::Index row = 0; row < probabilities.rows(); ++row) {
+    const auto probability = probabilities.row(row);
     const double threshold = Uniform01(rng);
     double sum = 0;
     int chosen = -1;  // the last possible column if rounding leaves the sum below the threshold
@@ -35,6 +32,24 @@ std::vector<int> SampleRows(const Matrix& log_probabilities, Rng& rng) {
     drawn[row] = chosen;
   }
   return drawn;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> SampleRows(const Matrix& log_probabilities, int count, Rng& rng) {
+  Matrix probabilities(log_probabilities.rows(), log_probabilities.cols());
+  Eigen::ArrayXf of_row(probabilities.cols());  // aligned, so that equal rows get equal bits
+  for (Eigen::Index row = 0; row < probabilities.rows(); ++row) {
+    of_row = log_probabilities.row(row).transpose().array().exp();
+    probabilities.row(row) = of_row.matrix();
+  }
+  std::vector<std::vector<int>> drawn;
+  for (; count > 0; --count) drawn.push_back(DrawRows(probabilities, rng));
+  return drawn;
+}
+
+std::vector<int> SampleRows(const Matrix& log_probabilities, Rng& rng) {
+  return SampleRows(log_probabilities, 1, rng).front();
 }
 
 std::vector<int> ArgmaxRows(const Matrix& log_probabilities) {

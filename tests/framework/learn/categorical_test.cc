@@ -32,6 +32,15 @@ TEST_CASE("sampling: each column as often as its probability says") {
   }
 }
 
+TEST_CASE("sampling: several times as one after another") {
+  Matrix probabilities(2, 3);
+  probabilities << 0.5F, 0, 0.5F, 0.25F, 0.25F, 0.5F;
+  Rng rng(5), same(5);
+  for (const std::vector<int>& drawn : SampleRows(Logs(probabilities), 20, rng)) {
+    CHECK(drawn == SampleRows(Logs(probabilities), same));
+  }
+}
+
 TEST_CASE("sampling: the inverse of the distribution function, one number per row") {
   Rng rng(11), same(11);
   for (int round = 0; round < 200; ++round) {
