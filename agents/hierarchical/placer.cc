@@ -85,7 +85,7 @@ Placer::Decoded Placer::Decode(Tape& tape,
                                double noise,
                                Rng* rng) const {
   const Encoded encoded = Encode(tape, groups.input);
-  const Var keys = keys_(tape, encoded.states);
+  const AttentionKeys keys(tape, keys_(tape, encoded.states));
   const Var device_gates = decoder_.InputGates(tape, tape.Use(*devices_));  // [D + 1, 4 hidden]
   std::optional<Var> state_gates;
   if (aligned_ != nullptr) state_gates = MatMul(tape, encoded.states, tape.Use(*aligned_));

@@ -149,7 +149,7 @@ Seq2SeqNetwork::Rollout Seq2SeqNetwork::Decode(Tape& tape,
 
   // The parts that are equal in all steps or for all rows are computed once.
   const Encoded encoded = Encode(tape, inputs);
-  const Var keys = keys_(tape, encoded.states);
+  const AttentionKeys keys(tape, keys_(tape, encoded.states));
   const Var attention = tape.Use(*attention_);
   const Var device_gates = MatMul(tape, tape.Use(*device_vectors_), tape.Use(*device_weights_));
   Var aligned_gates;

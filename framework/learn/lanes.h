@@ -3,6 +3,8 @@
 // A vector register of floats for the sources that multiply matrices. Private to framework/learn.
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "framework/learn/matrix.h"
 
@@ -59,5 +61,14 @@ inline void Store(Lanes lanes, float* to, int count) {
   std::copy_n(reinterpret_cast<const float*>(&lanes), count, to);
 }
 #endif
+
+/// Calls f with `count`, which is 1 to kMost, as a constant.
+template <int kMost, typename Function>
+void WithConstant(int count, const Function& f) {
+  [&]<int... kBefore>(std::integer_sequence<int, kBefore...>) {
+    (void)((count == kBefore + 1 && (f(std::integral_constant<int, kBefore + 1>()), true)) || ...);
+  }
+  (std::make_integer_sequence<int, kMost>());
+}
 
 }  // namespace emplace::internal

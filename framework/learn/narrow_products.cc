@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <type_traits>
-#include <utility>
 
 #include "framework/base/error.h"
 #include "framework/learn/lanes.h"
@@ -136,16 +133,10 @@ void AddOuter(const Matrix& x, const Matrix& y, Matrix& w) {
   }
 }
 
-// Calls f with the number of vectors for m columns as a constant.
+// Calls f with the number of vectors for m columns as a constant, if there are columns.
 template <typename Function>
-void WithVectors(Index m, Function f) {
-  if (m == 0) return;
-  [&]<int... kVectors>(std::integer_sequence<int, kVectors...>) {
-    const int count = static_cast<int>((m + kLanes - 1) / kLanes);
-    (void)((count == kVectors + 1 && (f(std::integral_constant<int, kVectors + 1>()), true)) ||
-           ...);
-  }
-  (std::make_integer_sequence<int, kMostVectors>());
+void WithVectors(Index m, const Function& f) {
+  internal::WithConstant<kMostVectors>(static_cast<int>((m + kLanes - 1) / kLanes), f);
 }
 
 void Multiply(const Product& p) {

@@ -108,9 +108,14 @@ LstmState LstmCell(Tape& tape, Var gates, Var cell);
 /// @return [T, 2H]: hidden and cell of each step, in the order of the rows of x_gates
 Var LstmSequence(Tape& tape, Var x_gates, Var recurrent, bool backward_in_time = false);
 
+/// Keys of additive attention [S, A], prepared once for all queries on the tape.
+struct AttentionKeys {
+  AttentionKeys(Tape& tape, Var rows);
+  Var keys, exponentials;
+};
 /// Attention weights softmax_s(sum_a v[a] tanh(query[n, a] + keys[s, a])) (Bahdanau et al. 2015):
 /// query [n, A], keys [S, A], v [1, A] -> [n, S]. The backward pass recomputes the tanh instead of
 /// storing it. Entries of query and keys are limited to [-43, 43].
-Var AdditiveAttention(Tape& tape, Var query, Var keys, Var v);
+Var AdditiveAttention(Tape& tape, Var query, const AttentionKeys& keys, Var v);
 
 }  // namespace emplace

@@ -1,7 +1,10 @@
 // Additive attention.
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "framework/learn/lanes.h"
 #include "framework/learn/op_support.h"
 #include "framework/learn/ops.h"
 
@@ -9,6 +12,10 @@ namespace emplace {
 namespace {
 
 using Eigen::Index;
+using internal::kLanes;
+using internal::Lanes;
+using internal::Load;
+using internal::Store;
 
 // Returns exp(2 x), for tanh(x + z) = 1 - 2 / (1 + exp(2 x) exp(2 z)). This needs one exponential
 // for each row instead of one for each pair of rows. The limit prevents an overflow of the factors.
@@ -18,71 +25,175 @@ Matrix ExpTwice(const Matrix& x) {
   return (2 * x.array().max(-kLimit).min(kLimit)).exp().matrix();
 }
 
-// Adds the gradients of one row of query and one row of keys, with A columns. Adds d s / d (query +
-// keys) times `ds` to d_query and d_key, and -ds (1 - tanh) / 2 [A] to dv. Plain pointers let the
-// compiler generate one vectorised loop.
-void AddPairGradient(Index width,
-                     float ds,
-                     const float* __restrict query,
-                     const float* __restrict key,
-                     float* __restrict d_query,
-                     float* __restrict d_key,
-                     float* __restrict dv) {
-  for (Index a = 0; a < width; ++a) {
-    const float half = 1 / (1 + query[a] * key[a]);  // (1 - tanh) / 2
-    const float slope = ds * (half - half * half);   // (1 - tanh^2) / 4
-    d_query[a] += slope;
-    d_key[a] += slope;
-    dv[a] -= ds * half;
+// Rows whose sums are kept in registers.
+constexpr int kMostRows = 5;
+
+// Replaces each x in [1, infinity] by 1 / x with one division for all, which takes longer than ten
+// products. Larger numbers count as kLargest, so that the product is finite; 1 - 2 / kLargest
+// differs from 1 by no more than a rounding of tanh.
+template <int kRows>
+void Invert(Lanes (&x)[kRows]) {
+  constexpr float kLargest = 1e7F;
+  static_assert(kMostRows <= 5);
+  Lanes product[kRows];
+  for (int n = 0; n < kRows; ++n) {
+    x[n] = x[n] > kLargest ? kLargest + Lanes{} : x[n];  // preserves NaN
+    product[n] = n > 0 ? product[n - 1] * x[n] : x[n];
   }
+  Lanes inverse = 1.0F / product[kRows - 1];
+  for (int n = kRows - 1; n > 0; --n) {
+    const Lanes own = inverse * product[n - 1];
+    inverse *= x[n];
+    x[n] = own;
+  }
+  x[0] = inverse;
+}
+
+// Calls f(first, count as a constant) for blocks of rows.
+template <typename Function>
+void ForBlocksOfRows(Index rows, const Function& f) {
+  for (Index n = 0; n < rows; n += kMostRows) {
+    internal::WithConstant<kMostRows>(static_cast<int>(std::min<Index>(kMostRows, rows - n)),
+                                      [&](auto count) { f(n, count); });
+  }
+}
+
+// Calls f(first, count) for blocks of kLanes columns.
+template <typename Function>
+void ForBlocksOfCols(Index cols, const Function& f) {
+  for (Index c = 0; c < cols; c += kLanes) {
+    f(c, static_cast<int>(std::min<Index>(kLanes, cols - c)));
+  }
+}
+
+// Computes the scores of `count` keys for kRows rows of query, less a term that the softmax
+// cancels: sum_a v tanh = sum_a v - 2 sum_a v / (1 + ...).
+// @param query  [kRows, A] and keys [A, S]: exponentials   @param v  [A]   @param scores  [kRows,
+// S]
+template <int kRows>
+void ScoreKeys(const float* query,
+               const float* keys,
+               const float* v,
+               Index width,
+               Index num_keys,
+               int count,
+               float* scores) {
+  Lanes sum[kRows] = {};
+  for (Index a = 0; a < width; ++a) {
+    const Lanes key = Load(keys + a * num_keys, count);
+    Lanes half[kRows];  // (1 - tanh) / 2
+    for (int n = 0; n < kRows; ++n) half[n] = 1.0F + query[n * width + a] * key;
+    Invert(half);
+    for (int n = 0; n < kRows; ++n) sum[n] += v[a] * half[n];
+  }
+  for (int n = 0; n < kRows; ++n) Store(-2.0F * sum[n], scores + n * num_keys, count);
+}
+
+// The gradients of kRows rows of query and of all S rows of keys. Pointers to rows are to the first
+// of these rows and of the columns at hand; rows have A columns.
+struct PairGradients {
+  Index width, num_keys;
+  const float *query, *keys;  // exponentials
+  const float* ds;            // [kRows, S] gradients of the scores
+  const float* v;
+  float *d_query, *d_keys, *d_v;
+};
+
+// Adds d s / d (query + keys) times `ds` to d_query and d_keys, and ds tanh to d_v less its term
+// that the softmax cancels, in `count` columns. Each sum is in the order of the keys and within a
+// key in that of the queries.
+template <int kRows>
+void AddPairGradients(const PairGradients& p, int count) {
+  Lanes query[kRows], d_query[kRows] = {}, d_v = {};
+  const Lanes slope_of_all = 4.0F * Load(p.v, count);
+  for (int n = 0; n < kRows; ++n) query[n] = Load(p.query + n * p.width, count);
+  for (Index s = 0; s < p.num_keys; ++s) {
+    const Lanes key = Load(p.keys + s * p.width, count);
+    Lanes d_key = {}, half[kRows];
+    for (int n = 0; n < kRows; ++n) half[n] = 1.0F + query[n] * key;
+    Invert(half);
+    for (int n = 0; n < kRows; ++n) {
+      const Lanes share = p.ds[n * p.num_keys + s] * half[n];
+      const Lanes slope = share - share * half[n];  // ds (1 - tanh^2) / 4
+      d_query[n] += slope;
+      d_key += slope;
+      d_v -= share;
+    }
+    float* to = p.d_keys + s * p.width;
+    Store(Load(to, count) + slope_of_all * d_key, to, count);
+  }
+  for (int n = 0; n < kRows; ++n) {
+    float* to = p.d_query + n * p.width;
+    Store(Load(to, count) + slope_of_all * d_query[n], to, count);
+  }
+  Store(Load(p.d_v, count) + 2.0F * d_v, p.d_v, count);
 }
 
 }  // namespace
 
-Var AdditiveAttention(Tape& tape, Var query, Var keys, Var v) {
-  const Matrix &q = tape.value(query), &k = tape.value(keys), &weights = tape.value(v);
-  internal::CheckShapes(q.cols() == k.cols(), "additive_attention", q, k);
+AttentionKeys::AttentionKeys(Tape& tape, Var rows)
+    : keys(rows), exponentials(tape.Constant(ExpTwice(tape.value(rows)))) {
+}
+
+Var AdditiveAttention(Tape& tape, Var query, const AttentionKeys& keys, Var v) {
+  const Matrix &q = tape.value(query), &exp_k = tape.value(keys.exponentials),
+               &weights = tape.value(v);
+  internal::CheckShapes(q.cols() == exp_k.cols(), "additive_attention", q, exp_k);
   internal::CheckShapes(
-      weights.rows() == 1 && weights.cols() == k.cols(), "additive_attention", k, weights);
-  const Matrix exp_q = ExpTwice(q), exp_k = ExpTwice(k);
-  Matrix y(q.rows(), k.rows());
-  for (Index s = 0; s < k.rows(); ++s) {
-    for (Index n = 0; n < q.rows(); ++n) {
-      // sum_a v tanh = sum_a v - 2 sum_a v / (1 + ...); the softmax cancels the first sum.
-      y(n, s) = -2 * (weights.array() / (1 + exp_q.row(n).array() * exp_k.row(s).array())).sum();
-    }
-  }
-  for (Index n = 0; k.rows() > 0 && n < q.rows(); ++n) {
+      weights.rows() == 1 && weights.cols() == exp_k.cols(), "additive_attention", exp_k, weights);
+  Matrix exp_q = ExpTwice(q), y(q.rows(), exp_k.rows());
+  const Matrix& transposed = tape.Transposed(keys.exponentials);
+  ForBlocksOfRows(q.rows(), [&](Index n, auto rows) {
+    ForBlocksOfCols(y.cols(), [&](Index s, int count) {
+      ScoreKeys<rows>(exp_q.row(n).data(),
+                      transposed.data() + s,
+                      weights.data(),
+                      q.cols(),
+                      y.cols(),
+                      count,
+                      y.row(n).data() + s);
+    });
+  });
+  for (Index n = 0; exp_k.rows() > 0 && n < q.rows(); ++n) {
     auto row = y.row(n).array();
     row = (row - row.maxCoeff()).exp();
     row /= row.sum();
   }
   const Var out = internal::Next(tape);
   return tape.Record(
-      "additive_attention", std::move(y), {query, keys, v}, [=](Tape& t, const Matrix& g) {
-        const Matrix& p = t.value(out);
-        const Matrix exp_q = ExpTwice(t.value(query)), exp_k = ExpTwice(t.value(keys));
+      "additive_attention",
+      std::move(y),
+      {query, keys.keys, v},
+      [=, exp_q = std::move(exp_q)](Tape& t, const Matrix& g) {
+        const Matrix &p = t.value(out), &exp_k = t.value(keys.exponentials);
         Matrix ds(g.rows(), g.cols());
         for (Index n = 0; n < g.rows(); ++n) {
           ds.row(n) = (p.row(n).array() * (g.row(n).array() - g.row(n).dot(p.row(n)))).matrix();
         }
-        Matrix dq = Matrix::Zero(exp_q.rows(), exp_q.cols()),
-               dk = Matrix::Zero(exp_k.rows(), exp_k.cols()), dv = Matrix::Zero(1, exp_q.cols());
-        for (Index s = 0; s < g.cols(); ++s) {
-          for (Index n = 0; n < g.rows(); ++n) {
-            AddPairGradient(dv.cols(),
-                            ds(n, s),
-                            exp_q.row(n).data(),
-                            exp_k.row(s).data(),
-                            dq.row(n).data(),
-                            dk.row(s).data(),
-                            dv.data());
-          }
-        }
-        const auto slope = 4 * t.value(v).row(0).array();
-        t.AddGradient(query, (dq.array().rowwise() * slope).matrix());
-        t.AddGradient(keys, (dk.array().rowwise() * slope).matrix());
-        t.AddGradient(v, 2 * dv);
+        std::array<Matrix, 3> unused;  // gradients that no node needs
+        const auto gradient = [&](Var x, Matrix& otherwise) {
+          if (t.needs_gradient(x)) return t.MutableGradient(x).data();
+          otherwise.setZero(t.rows(x), t.cols(x));
+          return otherwise.data();
+        };
+        float *const d_query = gradient(query, unused[0]),
+                     *const d_keys = gradient(keys.keys, unused[1]),
+                     *const d_v = gradient(v, unused[2]);
+        const Index width = exp_q.cols();
+        ForBlocksOfRows(g.rows(), [&](Index n, auto rows) {
+          ForBlocksOfCols(width, [&](Index a, int count) {
+            AddPairGradients<rows>({.width = width,
+                                    .num_keys = g.cols(),
+                                    .query = exp_q.row(n).data() + a,
+                                    .keys = exp_k.data() + a,
+                                    .ds = ds.row(n).data(),
+                                    .v = t.value(v).data() + a,
+                                    .d_query = d_query + n * width + a,
+                                    .d_keys = d_keys + a,
+                                    .d_v = d_v + a},
+                                   count);
+          });
+        });
       });
 }
 

@@ -19,7 +19,13 @@ void AddProductGradients(Tape& tape, Var x, Var w, const Matrix& g) {
   tape.AddOuterProduct(w, x, g);
   if (!tape.needs_gradient(x)) return;
   const Matrix& weights = tape.value(w);
-  if (!IsNarrow(weights)) return AddProductTransposed(g, weights, tape.MutableGradient(x));
+  if (!IsNarrow(weights)) {
+    Matrix& dx = tape.MutableGradient(x);
+    // Few rows are those of a step, and other steps use the same weights.
+    if (HasFewRows(g)) return AddProduct(g, tape.Transposed(w), dx);
+    dx.noalias() += g * weights.transpose();
+    return;
+  }
   if (Matrix* fresh = tape.FreshGradient(x)) {
     NarrowProductTransposed(g, weights, false, *fresh);
   } else {

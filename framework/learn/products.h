@@ -13,10 +13,17 @@
 
 namespace emplace {
 
+/// Returns whether AddProduct() reads the weights in place for these rows, by measurement.
+inline bool HasFewRows(const Matrix& x) {
+#ifdef __AVX512F__
+  constexpr int kMostRows = 32;
+#else
+  constexpr int kMostRows = 4;
+#endif
+  return x.rows() > 1 && x.rows() <= kMostRows;
+}
 /// Computes y += x w: x [n, k], w [k, m], y [n, m] are distinct matrices.
 void AddProduct(const Matrix& x, const Matrix& w, Matrix& y);
-/// Computes y += x w^T: x [n, m], w [k, m], y [n, k] are distinct matrices.
-void AddProductTransposed(const Matrix& x, const Matrix& w, Matrix& y);
 
 /// Returns whether weights are so small that these functions are faster than Eigen, by measurement.
 inline bool IsNarrow(const Matrix& w) {

@@ -48,6 +48,12 @@ Var Tape::Use(Parameter& parameter) {
               .needs_gradient = differentiable_});
 }
 
+const Matrix& Tape::Transposed(Var x) {
+  Node& node = nodes_[x.id];
+  if (node.transposed.size() == 0) node.transposed = node.value->transpose();
+  return node.transposed;
+}
+
 Var Tape::Record(const char* op,
                  Matrix value,
                  std::initializer_list<Var> inputs,

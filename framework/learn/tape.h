@@ -54,6 +54,8 @@ class Tape {
   const Matrix& value(Var x) const { return *nodes_[x.id].value; }
   int rows(Var x) const { return static_cast<int>(value(x).rows()); }
   int cols(Var x) const { return static_cast<int>(value(x).cols()); }
+  /// Returns the transposed value, which is computed once until Clear().
+  const Matrix& Transposed(Var x);
   bool needs_gradient(Var x) const { return nodes_[x.id].needs_gradient; }
   /// Returns the gradient of the last Backward(); empty if no gradient reached the node.
   /// @param x not a parameter's leaf
@@ -111,7 +113,7 @@ class Tape {
   };
   struct Node {
     const char* op;
-    Matrix own_value, gradient;
+    Matrix own_value, gradient, transposed;
     const Matrix* value;             // own_value, a parameter's, or a view
     Parameter* parameter = nullptr;  // of a leaf
     bool needs_gradient = false;

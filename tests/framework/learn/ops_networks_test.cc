@@ -128,7 +128,7 @@ TEST_CASE("additive attention") {
       for (int j = 0; j < s; ++j) expected(i, j) = static_cast<float>(weights[j] / sum);
     }
     const Operation op = [](Tape& t, const Vars& x) {
-      return AdditiveAttention(t, x[0], x[1], x[2]);
+      return AdditiveAttention(t, x[0], {t, x[1]}, x[2]);
     };
     Tape tape;
     const Var y = op(tape, {tape.Constant(query), tape.Constant(keys), tape.Constant(v)});
@@ -158,8 +158,8 @@ TEST_CASE("additive attention: tanh that saturates, large terms that cancel, the
     expected /= expected.sum();
     Tape tape;
     const Var query = tape.Constant(Matrix::Constant(1, 1, static_cast<float>(q)));
-    const Var y =
-        AdditiveAttention(tape, query, tape.Constant(keys), tape.Constant(Matrix::Ones(1, 1)));
+    const Var y = AdditiveAttention(
+        tape, query, {tape, tape.Constant(keys)}, tape.Constant(Matrix::Ones(1, 1)));
     CHECK(Distance(tape.value(y), expected) <= 1e-5);
   }
 }
@@ -171,9 +171,13 @@ TEST_CASE("shapes that do not fit are named with the operation") {
            "lstm_cell: [2, 8] and [1, 3]"},
           {[](Tape& t, Var a, Var b) { return LstmSequence(t, a, b); },
            "lstm_sequence: [2, 8] and [1, 3]"},
-          {[](Tape& t, Var a, Var b) { return AdditiveAttention(t, a, b, b); },
+          {[](Tape& t, Var a, Var b) {
+             return AdditiveAttention(t, a, {t, b}, b);
+           },
            "additive_attention: [2, 8] and [1, 3]"},
-          {[](Tape& t, Var a, Var b) { return AdditiveAttention(t, a, a, b); },
+          {[](Tape& t, Var a, Var b) {
+             return AdditiveAttention(t, a, {t, a}, b);
+           },
            "additive_attention: [2, 8] and [1, 3]"},
       },
       Matrix::Zero(2, 8),

@@ -25,12 +25,6 @@ TEST_CASE("products: every number of rows, widths that fill vectors and that do 
         const Matrix expected = PlainProduct(x, w, y);
         AddProduct(x, w, y);
         CHECK(Distance(y, expected) <= 1e-5);
-
-        const Matrix dy = RandomMatrix(n, m, rng);
-        Matrix dx = RandomMatrix(n, k, rng);
-        const Matrix expected_dx = PlainProduct(dy, w.transpose(), dx);
-        AddProductTransposed(dy, w, dx);
-        CHECK(Distance(dx, expected_dx) <= 1e-5);
       }
     }
   }
@@ -38,16 +32,12 @@ TEST_CASE("products: every number of rows, widths that fill vectors and that do 
 
 TEST_CASE("products: what is not a number stays so") {
   for (int n : {1, 2, 8, 40}) {
-    Matrix x = Matrix::Ones(n, 20), w = Matrix::Ones(20, 40), y = Matrix::Zero(n, 40);
+    const Matrix w = Matrix::Ones(20, 40);
+    Matrix x = Matrix::Ones(n, 20), y = Matrix::Zero(n, 40);
     x(n - 1, 19) = std::numeric_limits<float>::quiet_NaN();
     AddProduct(x, w, y);
     CHECK(y.row(n - 1).array().isNaN().all());
     CHECK(y.topRows(n - 1).isConstant(20));
-    Matrix dx = Matrix::Zero(n, 20);
-    w(3, 39) = std::numeric_limits<float>::quiet_NaN();
-    AddProductTransposed(Matrix::Ones(n, 40), w, dx);
-    CHECK(dx.col(3).array().isNaN().all());
-    CHECK(dx.leftCols(3).isConstant(40));
   }
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("lstm: a sequence, in both directions") {
 
 TEST_CASE("additive attention") {
   CheckCase("additive_attention", [](Tape& tape, Vars in) -> Vars {
-    return {{"attention", AdditiveAttention(tape, in["query"], in["keys"], in["v"])}};
+    return {{"attention", AdditiveAttention(tape, in["query"], {tape, in["keys"]}, in["v"])}};
   });
 }
 
