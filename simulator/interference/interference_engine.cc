@@ -1,7 +1,9 @@
 // The fast engine of interference semantics (README.md, "Interference semantics"). One pass over
 // the ops in issue order lists the commands of the step and the order in which each server serves
-// them; it also counts memory, as in stream semantics. Then time advances from event to event. A
-// command starts when it has all arrivals that it awaits, and its servers.
+// them; it also counts memory, as in stream semantics. A command starts when it has all arrivals
+// that it awaits, and its servers. Only activities need the course of time, from event to event:
+// any other command finishes at a time that is known as soon as its start is. A machine without
+// neighbours has no activities, and is left to the engine of stream semantics.
 //
 // A device only counts its free slots, since the choice of a slot changes no time.
 
@@ -52,19 +54,19 @@ class InterferenceEngine final : public Engine {
  private:
   // An op, or one hop of a copy.
   struct Command {
-    Nanos ready = 0;  // latest time of an arrival or server so far
-    Nanos alone = 0;  // cost, or wire time [ns]
-    Nanos start = 0;
-    int missing = 0;   // arrivals and servers that it still needs
-    int position = 0;  // of the op, or of the producer
-    int item = -1;     // -1: an op
-    int channel = -1;  // of a hop
-    bool is_first_hop = false;
+    Nanos ready = 0;          // latest time of an arrival or server so far; at last its start
+    Nanos alone = 0;          // cost, or wire time [ns]
+    int missing = 0;          // arrivals and servers that it still needs
+    int position = 0;         // of the op, or of the producer
+    int item = -1;            // -1: an op
+    int channel = -1;         // of a hop
     int source = 0;           // device where the op runs, or where the route begins
     int destination = 0;      // where the route ends
     int first_successor = 0;  // into successors_, linked; 0: none
+    bool is_first_hop = false;
+    bool arrives = false;  // a hop, and the last one to its destination
   };
-  // The next step after a hop: another hop, or the arrival on a device.
+  // The next step after a hop: another hop, or the arrival on another destination of a broadcast.
   struct Successor {
     int command = -1;  // -1: the item is on `device`
     int device = 0;
@@ -80,16 +82,18 @@ class InterferenceEngine final : public Engine {
     int command = 0;
     int device = 0;
     Interference figures;
-    Work128 left = 0;        // units of work at `since`
-    Nanos since = 0;         // [ns]
-    std::uint64_t rate = 0;  // 0: not yet known
-    Nanos finish = 0;        // at this rate
+    Work128 left = 0;               // units of work at `since`
+    Nanos since = 0;                // [ns]
+    std::int64_t excess = 0;        // by its neighbours' activities, InterferenceExcess()
+    std::int64_t rated_excess = 0;  // for which `rate` was set
+    std::uint64_t rate = 0;         // 0: not yet known
+    Nanos finish = kMaxNanos;       // at this rate
   };
+  // The start of an activity, or a slot of a device with several that becomes free.
   struct Event {
-    enum class Type : std::uint8_t { kStart, kFinish, kSlot };
     Nanos time;
-    int index;  // command; for kSlot a device
-    Type type;
+    int command;  // -1: a slot
+    int device;
     bool operator>(const Event& other) const { return time > other.time; }
   };
 
@@ -152,8 +156,10 @@ class InterferenceEngine final : public Engine {
       const auto route = p_.route(d, e);
       const int first = route[0];
       int last = 0;
+      bool shared = false;
       if (p_.broadcast[first] && broadcast_stamp_[first] == stamp_) {
         last = broadcast_command_[first];
+        shared = true;
       } else {
         last = AddHop(position, item, first, d, e, p_.has_host ? Issue(d) : 0);
         commands_[last].is_first_hop = true;
@@ -164,8 +170,13 @@ class InterferenceEngine final : public Engine {
         const int next = AddHop(position, item, route[hop], d, e, 0);
         AddSuccessor(last, {.command = next});
         last = next;
+        shared = false;
       }
-      AddSuccessor(last, {.device = e});
+      if (shared) {
+        AddSuccessor(last, {.device = e});
+      } else {
+        commands_[last].arrives = true;
+      }
       if (options_.memory) memory_.Receive(p_, item, e);
     }
   }
@@ -195,7 +206,6 @@ class InterferenceEngine final : public Engine {
 
   void GoThroughTime() {
     now_ = latest_ = latest_free_ = 0;
-    changed_ = 0;
     events_.clear();
     activities_.clear();
     for (int d = 0; d < p_.num_devices; ++d) {
@@ -208,41 +218,53 @@ class InterferenceEngine final : public Engine {
       queue.given = 0;
       Give(queue, 0);
     }
-    SetRates();
-    while (!events_.empty()) {
-      now_ = events_.front().time;
+    RunStarted();
+    while (true) {
+      Nanos next = events_.empty() ? kMaxNanos : events_.front().time;
+      for (const Activity& a : activities_) next = std::min(next, a.finish);
+      if (next == kMaxNanos) return;
+      now_ = next;
+      for (size_t i = 0; i < activities_.size();) {
+        if (activities_[i].finish > now_) {
+          ++i;
+          continue;
+        }
+        const Activity a = activities_[i];
+        activities_[i] = activities_.back();
+        activities_.pop_back();
+        for (Activity& b : activities_) {
+          if (AreNeighbors(a, b)) b.excess -= InterferenceExcess(b.figures, a.figures);
+        }
+        Finish(commands_[a.command], now_);
+      }
+      RunStarted();
       while (!events_.empty() && events_.front().time == now_) {
         std::pop_heap(events_.begin(), events_.end(), std::greater<>());
         const Event event = events_.back();
         events_.pop_back();
-        Handle(event);
+        if (event.command >= 0) {
+          StartActivity(event.command, event.device);
+        } else {
+          ++device_queues_[event.device].available;
+          GiveSlots(device_queues_[event.device]);
+          RunStarted();
+        }
       }
       SetRates();
     }
   }
 
-  void Push(Nanos time, Event::Type type, int index) {
-    events_.push_back({time, index, type});
+  void Push(const Event& event) {
+    events_.push_back(event);
     std::push_heap(events_.begin(), events_.end(), std::greater<>());
   }
 
-  void Handle(const Event& event) {
-    if (event.type == Event::Type::kStart) {
-      Start(event.index);
-    } else if (event.type == Event::Type::kSlot) {
-      Queue& queue = device_queues_[event.index];
-      ++queue.available;
-      GiveSlots(queue);
-    } else if (!IsActivity(commands_[event.index])) {
-      Finish(event.index);
-    } else {
-      // An activity ends at its latest predicted finish; earlier predictions are ignored.
-      const auto found = std::ranges::find(activities_, event.index, &Activity::command);
-      if (found == activities_.end() || found->finish != now_) return;
-      changed_ |= std::uint64_t{1} << found->device;
-      *found = activities_.back();
-      activities_.pop_back();
-      Finish(event.index);
+  // Finishes all commands that have started and are no activities, and those that follow them.
+  void RunStarted() {
+    while (!started_.empty()) {
+      const Command& c = commands_[started_.back()];
+      started_.pop_back();
+      Finish(c, c.ready + c.alone);
     }
   }
 
@@ -261,93 +283,88 @@ class InterferenceEngine final : public Engine {
     Command& c = commands_[command];
     c.ready = std::max(c.ready, time);
     if (--c.missing > 0) return;
-    // The start is an event even if it is now, since loops over another command's successors call
-    // this.
-    Push(std::max(c.ready, now_), Event::Type::kStart, command);
-  }
-
-  bool IsActivity(const Command& c) const {
-    return p_.has_interference &&
-           (c.item < 0 || p_.occupies_source[c.channel] || p_.occupies_destination[c.channel]);
-  }
-
-  void Start(int command) {
-    Command& c = commands_[command];
-    c.start = now_;
-    if (c.alone == 0) {
-      Finish(command);
-      return;
+    const int home = Home(c);
+    if (c.alone > 0 && home >= 0 && p_.neighbors[home] != 0 &&
+        FiguresOf(c, home) != Interference{}) {
+      Push({c.ready, command, home});
+    } else {
+      started_.push_back(command);  // not finished here: loops over another command call this
     }
-    if (!IsActivity(c)) {
-      Push(now_ + c.alone, Event::Type::kFinish, command);
-      return;
-    }
-    const int home = c.item < 0 || p_.occupies_source[c.channel] ? c.source : c.destination;
-    const Interference figures = c.item < 0
-                                     ? p_.interference[size_t(c.position) * p_.num_devices + home]
-                                     : p_.transfers[home];
-    activities_.push_back({.command = command,
-                           .device = home,
-                           .figures = figures,
-                           .left = Work128(c.alone) * kInterferenceOne,
-                           .since = now_});
-    changed_ |= std::uint64_t{1} << home;
   }
 
-  // Sets the rates of all activities on devices, or neighbours of devices, where activities have
-  // started or finished.
+  // Returns the device that a command runs on; -1: a transfer that occupies none.
+  int Home(const Command& c) const {
+    if (c.item < 0 || p_.occupies_source[c.channel]) return c.source;
+    return p_.occupies_destination[c.channel] ? c.destination : -1;
+  }
+  const Interference& FiguresOf(const Command& c, int home) const {
+    return c.item < 0 ? p_.interference[size_t(c.position) * p_.num_devices + home]
+                      : p_.transfers[home];
+  }
+
+  void StartActivity(int command, int home) {
+    const Command& c = commands_[command];
+    Activity a{.command = command,
+               .device = home,
+               .figures = FiguresOf(c, home),
+               .left = Work128(c.alone) * kInterferenceOne,
+               .since = now_};
+    for (Activity& b : activities_) {
+      if (!AreNeighbors(a, b)) continue;
+      a.excess += InterferenceExcess(a.figures, b.figures);
+      b.excess += InterferenceExcess(b.figures, a.figures);
+    }
+    activities_.push_back(a);
+  }
+  bool AreNeighbors(const Activity& a, const Activity& b) const {
+    return p_.neighbors[a.device] >> b.device & 1;
+  }
+
+  // Sets the rates of the activities whose neighbours have started or finished.
   void SetRates() {
-    if (changed_ == 0) return;
     for (Activity& a : activities_) {
-      if (a.rate != 0 && !(p_.neighbors[a.device] & changed_)) continue;
-      std::int64_t excess = 0;
-      for (const Activity& b : activities_) {
-        if (!(p_.neighbors[a.device] >> b.device & 1)) continue;
-        excess += InterferenceExcess(a.figures, b.figures);
-      }
-      const auto rate = static_cast<std::uint64_t>(InterferenceRate(excess));
+      if (a.rate != 0 && a.excess == a.rated_excess) continue;
+      a.rated_excess = a.excess;
+      const auto rate = static_cast<std::uint64_t>(InterferenceRate(a.excess));
       if (rate == a.rate) continue;
       a.left -= Work128(a.rate) * static_cast<std::uint64_t>(now_ - a.since);
       a.since = now_;
       a.rate = rate;
       a.finish = now_ + TimeFor(a.left, rate);
-      Push(a.finish, Event::Type::kFinish, a.command);
     }
-    changed_ = 0;
   }
 
-  void Finish(int command) {
-    const Command c = commands_[command];
-    const Nanos took = now_ - c.start;
+  void Finish(const Command& c, Nanos end) {
     if (c.item < 0) {
-      FinishOp(c, took);
+      FinishOp(c, end);
     } else {
-      FinishHop(c, took);
+      FinishHop(c, end);
     }
   }
 
-  void FinishOp(const Command& c, Nanos took) {
-    latest_ = std::max(latest_, now_);
-    servers_.busy[c.source] += took;
+  void FinishOp(const Command& c, Nanos end) {
+    latest_ = std::max(latest_, end);
+    servers_.busy[c.source] += end - c.ready;
     if (detail_->op_times) {
-      outcome_->start[p_.op_at[c.position]] = c.start;
-      outcome_->finish[p_.op_at[c.position]] = now_;
+      outcome_->start[p_.op_at[c.position]] = c.ready;
+      outcome_->finish[p_.op_at[c.position]] = end;
     }
-    ReleaseSlot(c.source, now_ + (c.alone > 0 ? p_.gap[c.source] : 0));
+    ReleaseSlot(c.source, end + (c.alone > 0 ? p_.gap[c.source] : 0));
     for (int item = p_.item_begin[c.position]; item < p_.item_begin[c.position + 1]; ++item) {
-      Deliver(item, c.source, now_);
+      Deliver(item, c.source, end);
     }
     // The hops of its copies follow it in the list; first hops begin at this device.
-    const int end = c.position + 1 < p_.num_ops ? command_of_[c.position + 1]
-                                                : static_cast<int>(commands_.size());
-    for (int hop = command_of_[c.position] + 1; hop < end; ++hop) {
-      if (commands_[hop].is_first_hop) Get(hop, now_);
+    const int last = c.position + 1 < p_.num_ops ? command_of_[c.position + 1]
+                                                 : static_cast<int>(commands_.size());
+    for (int hop = command_of_[c.position] + 1; hop < last; ++hop) {
+      if (commands_[hop].is_first_hop) Get(hop, end);
     }
   }
 
-  void FinishHop(const Command& c, Nanos took) {
-    const Nanos arrival = now_ + p_.latency[c.channel];
-    const Nanos free = now_ + p_.channel_gap[c.channel];
+  void FinishHop(const Command& c, Nanos end) {
+    const Nanos took = end - c.ready;
+    const Nanos arrival = end + p_.latency[c.channel];
+    const Nanos free = end + p_.channel_gap[c.channel];
     latest_ = std::max(latest_, arrival);
     latest_free_ = std::max(latest_free_, free);
     if (detail_->channels) {
@@ -359,12 +376,13 @@ class InterferenceEngine final : public Engine {
     if (options_.channel_contention) Give(channel_queues_[c.channel], free);
     if (p_.occupies_source[c.channel]) {
       servers_.busy[c.source] += took;
-      ReleaseSlot(c.source, now_);
+      ReleaseSlot(c.source, end);
     }
     if (p_.occupies_destination[c.channel]) {
       servers_.busy[c.destination] += took;
-      ReleaseSlot(c.destination, now_);
+      ReleaseSlot(c.destination, end);
     }
+    if (c.arrives) Deliver(c.item, c.destination, arrival);
     for (int s = c.first_successor; s != 0; s = successors_[s].next) {
       if (successors_[s].command >= 0) {
         Get(successors_[s].command, arrival);
@@ -387,7 +405,7 @@ class InterferenceEngine final : public Engine {
     if (p_.slots[d] == 1) {
       Give(queue, free);
     } else if (free > now_) {
-      Push(free, Event::Type::kSlot, d);  // another slot may be free earlier
+      Push({free, -1, d});  // another slot may be free earlier
     } else {
       ++queue.available;
       GiveSlots(queue);
@@ -416,14 +434,15 @@ class InterferenceEngine final : public Engine {
 
   Nanos now_ = 0, latest_ = 0, latest_free_ = 0;
   std::vector<Event> events_;  // a heap, the earliest first
+  std::vector<int> started_;   // commands that have started and are no activities
   std::vector<Activity> activities_;
-  std::uint64_t changed_ = 0;  // mask of devices where activities have started or finished
 };
 
 }  // namespace
 
 std::unique_ptr<Engine> MakeInterferenceEngine(const CompiledProblem& problem,
                                                const EngineOptions& options) {
+  if (!problem.has_interference) return MakeStreamEngine(problem, options);
   return std::make_unique<InterferenceEngine>(problem, options);
 }
 
