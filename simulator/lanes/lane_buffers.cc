@@ -11,6 +11,8 @@ namespace emplace {
 namespace {
 
 constexpr size_t kAlignment = 64;
+// Before times have grown by more than this, they are looked at and reduced if they are large. [ns]
+constexpr std::int64_t kGrowth = 250'000'000;
 
 // Places arrays one after another: first to add up their bytes, then to set their addresses.
 class Layout {
@@ -86,9 +88,9 @@ bool LaneBuffers::Run(std::span<const std::uint8_t* const> placements,
   for (size_t lane = 0; lane < in_lane_.size(); ++lane) {
     in_lane_[lane] = placements[lane < placements.size() ? lane : 0];
   }
-  const std::uint64_t wrong =
-      kernel_.load(in_lane_, allowed, program_.num_devices, devices_, on_device_, run_.in_use);
-  if (wrong != 0) return false;
+  if (!kernel_.load(in_lane_, allowed, program_.num_devices, devices_, on_device_, run_.in_use)) {
+    return false;
+  }
   run_.busy_wanted = busy_wanted;
   if (program_.memory != LaneMemory::kNone) {
     kernel_.add_residents(program_, run_);
@@ -113,9 +115,16 @@ void LaneBuffers::Pass() {
     if (run_.latest[lane] >= limit_) run_.wrong[lane] = 1;
   }
   while (run_.begin < end) {
-    if (run_.begin % program_.rebase_distance == 0) Rebase();
-    run_.end =
-        std::min(end, (run_.begin / program_.rebase_distance + 1) * program_.rebase_distance);
+    run_.end = run_.begin + 1;
+    for (int high = end; run_.end < high;) {  // finds the last end with little growth
+      const int middle = high - (high - run_.end) / 2;
+      if (program_.Growth(run_.begin, middle, run_.in_use) <= kGrowth) {
+        run_.end = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    Rebase();
     run_.any_rebased = *std::max_element(run_.rebased, run_.rebased + lanes) > 0;
     kernel_.pass(program_, run_);
     run_.begin = run_.end;
@@ -124,13 +133,15 @@ void LaneBuffers::Pass() {
 
 void LaneBuffers::Rebase() {
   const int lanes = kernel_.lanes;
-  const std::uint32_t large = limit_ / 8 * 7, left = limit_ / 4 * 3;
-  if (*std::max_element(run_.latest, run_.latest + lanes) < large) return;
+  const std::uint32_t left = limit_ / 4 * 3;
+  // The costs of the ops up to run_.end, and as much again for transfers.
+  const std::int64_t growth = 2 * program_.Growth(run_.begin, run_.end, run_.in_use);
+  if (*std::max_element(run_.latest, run_.latest + lanes) + growth < limit_) return;
   std::array<std::uint32_t, kMostLanes> taken;
   for (int lane = 0; lane < lanes; ++lane) {
     const std::uint32_t latest = run_.latest[lane];
     if (latest >= limit_) run_.wrong[lane] = 1;
-    taken[lane] = latest > large ? latest - left : 0;
+    taken[lane] = latest > left ? latest - left : 0;
     if (program_.has_host) taken[lane] = std::min(taken[lane], run_.host[lane]);
     if (taken[lane] > 0) run_.rebased[lane] = 1;
     taken_[lane] += taken[lane];

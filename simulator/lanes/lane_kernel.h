@@ -14,8 +14,8 @@
 namespace emplace {
 
 /// The inputs and results of a pass. [L] is the index of a lane; rows of L are aligned to 64 bytes.
-/// A *word* holds one yes or no per lane, in LaneKernel::word_bytes bytes; a *row* holds a word per
-/// device and is padded to a multiple of 64 bits.
+/// A *word* holds a bit per lane, in LaneKernel::word_bytes bytes; a *row* holds a word per device
+/// and is padded to a multiple of 64 bits.
 struct LaneRun {
   const std::uint8_t* devices = nullptr;  ///< [num_groups, L] device of a group
   const void* on_device = nullptr;        ///< [num_groups] rows: is the group on the device?
@@ -61,13 +61,13 @@ struct LaneKernel {
   /// @param placements  [lanes] placements by group
   /// @param allowed     [num_groups] masks of devices
   /// @param in_use      out: mask of the devices that some lane uses
-  /// @return word of the lanes in which some group is on a device where it may not be
-  std::uint64_t (*load)(std::span<const std::uint8_t* const> placements,
-                        std::span<const std::uint64_t> allowed,
-                        int num_devices,
-                        std::uint8_t* devices,
-                        void* on_device,
-                        std::uint64_t& in_use);
+  /// @return false if some group is on a device where it may not be
+  bool (*load)(std::span<const std::uint8_t* const> placements,
+               std::span<const std::uint64_t> allowed,
+               int num_devices,
+               std::uint8_t* devices,
+               void* on_device,
+               std::uint64_t& in_use);
   /// Fills `resident`; called only if memory is counted.
   void (*add_residents)(const LaneProgram& program, const LaneRun& run);
   /// Fills the rows of `last_use` of some alias classes; called only if memory is counted.

@@ -24,7 +24,7 @@ struct Avx2Lanes {
   static constexpr int kTable = 8;  ///< entries that a fast Lookup() reaches
   using V = __m256i;                ///< a number per lane
   using M = __m256i;                ///< yes or no per lane: all bits or none
-  using Word = std::uint64_t;       ///< the same in memory: a byte per lane, 255 or 0
+  using Word = std::uint8_t;        ///< the same in memory: a bit per lane
 
   static V Zero() { return _mm256_setzero_si256(); }
   static V Set(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
@@ -40,13 +40,28 @@ struct Avx2Lanes {
   /// kEntries. Reads kEntries rounded up to a multiple of 8.
   template <int kEntries>
   static V Lookup(const std::uint32_t* table, V index) {
-    if constexpr (kEntries <= kTable) return _mm256_permutevar8x32_epi32(Load(table), index);
-    const V within = Min(index, Set(kEntries - 1));
-    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(table), within, 4);
+    V entry = _mm256_permutevar8x32_epi32(Load(table), index);
+    for (int i = kTable; i < kEntries; i += kTable) {  // faster than a gather
+      const V higher = _mm256_permutevar8x32_epi32(Load(table + i), index);
+      entry = Select(_mm256_cmpgt_epi32(index, Set(i - 1)), higher, entry);
+    }
+    return entry;
   }
 
+  using FourWords = std::uint32_t;
+  /// Returns the words of devices d .. d + 3.
+  static FourWords OnDevices(const std::uint8_t* devices, int d) {
+    std::int64_t row;
+    std::memcpy(&row, devices, sizeof(row));
+    constexpr std::int64_t kOnes = 0x0101010101010101;
+    const V four = _mm256_add_epi8(_mm256_set1_epi8(static_cast<char>(d)),
+                                   _mm256_set_epi64x(3 * kOnes, 2 * kOnes, kOnes, 0));
+    const V here = _mm256_cmpeq_epi8(_mm256_set1_epi64x(row), four);
+    return static_cast<FourWords>(_mm256_movemask_epi8(here));
+  }
   static M ToMask(Word word) {
-    return _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(static_cast<long long>(word)));
+    const V lanes = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+    return Equal(And(Set(word), lanes), lanes);
   }
   static M And(M x, M y) { return _mm256_and_si256(x, y); }
   static bool Any(M m) { return _mm256_testz_si256(m, m) == 0; }
@@ -89,7 +104,7 @@ const LaneKernel kAvx2Kernel{
     .name = "AVX2",
     .lanes = Avx2Lanes::kLanes,
     .word_bytes = sizeof(Avx2Lanes::Word),
-    .load = &LoadPlacements<Avx2Lanes::kLanes, Avx2Lanes::Word>,
+    .load = &LoadPlacements<Avx2Lanes>,
     .add_residents = &AddLaneResidents<Avx2Lanes>,
     .find_last_uses = &FindLaneLastUses<Avx2Lanes>,
     .pass = &RunLanePass<Avx2Lanes>,

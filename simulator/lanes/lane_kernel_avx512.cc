@@ -45,6 +45,16 @@ struct Avx512Lanes {
     return _mm512_permutex2var_epi32(Load(table), index, Load(table + kTable));
   }
 
+  using FourWords = std::uint64_t;
+  /// Returns the words of devices d .. d + 3.
+  static FourWords OnDevices(const std::uint8_t* devices, int d) {
+    const __m128i row = _mm_loadu_si128(reinterpret_cast<const __m128i*>(devices));
+    constexpr std::int64_t kOnes = 0x0101010101010101;
+    const V four = _mm512_add_epi8(
+        _mm512_set1_epi8(static_cast<char>(d)),
+        _mm512_set_epi64(3 * kOnes, 3 * kOnes, 2 * kOnes, 2 * kOnes, kOnes, kOnes, 0, 0));
+    return _mm512_cmpeq_epi8_mask(_mm512_broadcast_i32x4(row), four);
+  }
   static M ToMask(Word word) { return word; }
   static M And(M x, M y) { return static_cast<M>(x & y); }
   static bool Any(M m) { return m != 0; }
@@ -87,7 +97,7 @@ const LaneKernel kAvx512Kernel{
     .name = "AVX-512",
     .lanes = Avx512Lanes::kLanes,
     .word_bytes = sizeof(Avx512Lanes::Word),
-    .load = &LoadPlacements<Avx512Lanes::kLanes, Avx512Lanes::Word>,
+    .load = &LoadPlacements<Avx512Lanes>,
     .add_residents = &AddLaneResidents<Avx512Lanes>,
     .find_last_uses = &FindLaneLastUses<Avx512Lanes>,
     .pass = &RunLanePass<Avx512Lanes>,

@@ -26,33 +26,24 @@ inline void TransposeBytes(__m128i* rows) {
   }
 }
 
-/// Returns the word of the lanes on device `d` for one group of LaneKernel::load.
-template <class Word>
-inline Word LanesOnDevice(const std::uint8_t* devices, int d) {
-  const __m128i wanted = _mm_set1_epi8(static_cast<char>(d));
-  if constexpr (sizeof(Word) == 2) {  // 16 lanes, a bit each
-    const __m128i row = _mm_loadu_si128(reinterpret_cast<const __m128i*>(devices));
-    return static_cast<Word>(_mm_movemask_epi8(_mm_cmpeq_epi8(row, wanted)));
-  } else {  // 8 lanes, a byte each
-    const __m128i row = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(devices));
-    return static_cast<Word>(_mm_cvtsi128_si64(_mm_cmpeq_epi8(row, wanted)));
-  }
-}
-
 /// LaneKernel::load.
-template <int kLanes, class Word>
-std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
-                             std::span<const std::uint64_t> allowed,
-                             int num_devices,
-                             std::uint8_t* devices,
-                             void* on_device,
-                             std::uint64_t& in_use) {
+template <class I>
+bool LoadPlacements(std::span<const std::uint8_t* const> placements,
+                    std::span<const std::uint64_t> allowed,
+                    int num_devices,
+                    std::uint8_t* devices,
+                    void* on_device,
+                    std::uint64_t& in_use) {
+  using Word = typename I::Word;
+  constexpr int kLanes = I::kLanes, kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
   const auto num_groups = static_cast<int>(allowed.size());
-  constexpr int kPerChunk = sizeof(std::uint64_t) / sizeof(Word);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - num_devices);
   const int row = (num_devices + kPerChunk - 1) / kPerChunk * kPerChunk;
   Word* words = static_cast<Word*>(on_device);
   Word wrong = 0;
-  for (int first = 0; first < num_groups; first += 16) {
+  __m128i last_device = _mm_setzero_si128();
+  typename I::FourWords any[16] = {};  // of all groups, by four devices
+  for (int first = 0; first < num_groups; first += 16, words += 16 * row) {
     const int count = num_groups - first < 16 ? num_groups - first : 16;
     __m128i rows[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -65,35 +56,36 @@ std::uint64_t LoadPlacements(std::span<const std::uint8_t* const> placements,
         rows[lane] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(last));
       }
     }
+    for (const __m128i& of_lane : rows) last_device = _mm_max_epu8(last_device, of_lane);
     TransposeBytes<kLanes>(rows);
     std::uint8_t columns[16 * kLanes];
     std::memcpy(columns, rows, sizeof(columns));
     std::memcpy(devices + first * kLanes, columns, count * kLanes);
-    for (int i = 0; i < count; ++i) {
-      Word right = 0;
-      for (int d = 0; d < num_devices; ++d) {
-        const Word word = LanesOnDevice<Word>(columns + i * kLanes, d);
-        words[(first + i) * row + d] = word;
-        if (allowed[first + i] >> d & 1) right |= word;
+    for (int d = 0; d < num_devices; d += 4) {
+      typename I::FourWords any_here = any[d / 4];
+      for (int i = 0; i < count; ++i) {
+        const auto four = I::OnDevices(columns + i * kLanes, d);
+        any_here |= four;
+        std::memcpy(words + i * row + d, &four, sizeof(four));
       }
-      wrong |= static_cast<Word>(~right);
+      any[d / 4] = any_here;
     }
-  }
-  std::uint64_t any[64] = {};  // [row / kPerChunk] the union of all rows
-  const auto* rows = static_cast<const std::uint64_t*>(on_device);
-  const int chunks = row / kPerChunk;
-  for (int c = 0; c < chunks; ++c) {
-    std::uint64_t column = 0;
-    for (int group = 0; group < num_groups; ++group) column |= rows[group * chunks + c];
-    any[c] = column;
+    for (int i = 0; i < count; ++i) {
+      for (auto not_here = all & ~allowed[first + i]; not_here != 0; not_here &= not_here - 1) {
+        wrong |= words[i * row + __builtin_ctzll(not_here)];
+      }
+    }
   }
   in_use = 0;
   for (int d = 0; d < num_devices; ++d) {
-    const auto word =
-        static_cast<Word>(any[d / kPerChunk] >> (d % kPerChunk * 8 * sizeof(Word) % 64));
+    Word word;
+    std::memcpy(&word, reinterpret_cast<const Word*>(any) + d, sizeof(word));
     in_use |= std::uint64_t{word != 0} << d;
   }
-  return wrong;
+  std::uint8_t last[16];
+  std::memcpy(last, &last_device, sizeof(last));
+  for (const std::uint8_t device : last) wrong |= static_cast<Word>(device >= num_devices);
+  return wrong == 0;
 }
 
 }  // namespace emplace

@@ -27,15 +27,11 @@ LaneMoves::LaneMoves(const LaneProgram& program, const LaneKernel& kernel)
 void LaneMoves::Place(int group, int lane, std::uint8_t device) {
   const LaneKernel& kernel = buffers_.kernel();
   std::uint8_t& at = buffers_.devices()[group * kernel.lanes + lane];
-  std::byte* row = buffers_.on_device() + group * kernel.row_bytes(buffers_.program().num_devices);
-  if (kernel.word_bytes == 2) {  // a bit per lane
-    auto* words = reinterpret_cast<std::uint16_t*>(row);
-    words[at] &= static_cast<std::uint16_t>(~(1u << lane));
-    words[device] |= static_cast<std::uint16_t>(1u << lane);
-  } else {  // a byte per lane
-    row[at * 8 + lane] = std::byte{0};
-    row[device * 8 + lane] = std::byte{255};
-  }
+  std::byte* bits =
+      buffers_.on_device() + group * kernel.row_bytes(buffers_.program().num_devices) + lane / 8;
+  const std::byte bit{static_cast<unsigned char>(1u << lane % 8)};
+  bits[at * kernel.word_bytes] &= ~bit;
+  bits[device * kernel.word_bytes] |= bit;
   at = device;
 }
 

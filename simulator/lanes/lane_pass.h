@@ -35,7 +35,8 @@ class LanePass {
   using Bytes = BytesOf<I>;
   static constexpr int kLanes = I::kLanes;
   static constexpr bool kInRegisters = kDevices > 0, kChannelsInRegisters = kChannels > 0;
-  static constexpr bool kMatrix = kChannels > 0 && kChannels == kDevices* kDevices;
+  using Servers = LaneServers<I, kDevices, kChannels>;
+  static constexpr bool kMatrix = Servers::kMatrix;
   static constexpr int kMostDevices = kInRegisters ? kDevices : kMaxDevices;
   static constexpr int kTable = kInRegisters ? kDevices : I::kTable;
   using Rows = WordRows<Word, kDevices>;
@@ -66,7 +67,16 @@ class LanePass {
         servers_(program, run),
         bytes_(program, run, rows_) {}
 
-  void Run() {
+  /// Simulates. The compiler keeps more of a pass in registers if the pass is a variable of the
+  /// caller. That pays only for times without bytes, with a channel for each pair of devices.
+  [[gnu::always_inline]] void Run() {
+    if constexpr (kMatrix && !Bytes::kCounts) return RunHere();
+    RunApart();
+  }
+
+ private:
+  [[gnu::noinline]] void RunApart() { RunHere(); }
+  [[gnu::always_inline]] void RunHere() {
     const int n = NumDevices();
     Begin();
     const LaneProgram::Op* op = p_.ops.data() + run_.begin;
@@ -117,13 +127,16 @@ class LanePass {
       }
       if (op->finish_row >= 0) I::Store(run_.rows + op->finish_row * kLanes, op_.finish);
       if constexpr (Bytes::kCounts) bytes_.Allocate(op_, position);
-      for (int i = op->item_begin; i < op[1].item_begin; ++i) Make(items_[i]);
+      if (op->item_begin < op[1].item_begin) {
+        servers_.SelectChannels(op_.here);
+        for (int i = op->item_begin; i < op[1].item_begin; ++i) Make(items_[i]);
+        servers_.ReturnChannels(op_.here);
+      }
       if constexpr (Bytes::kCounts) bytes_.Release(op_, op[0], op[1], position);
     }
     End();
   }
 
- private:
   // Most placements leave out some devices; the branches on this are well predicted.
   bool InUse(int d) const { return run_.in_use >> d & 1; }
   int NumDevices() const { return kInRegisters ? kDevices : num_devices_; }
@@ -241,17 +254,18 @@ class LanePass {
         }
       }
     }
-    V row = to;  // times kDevices, plus the op's device
-    for (int i = 1; i < kDevices; ++i) row = I::Add(row, to);
-    row = I::Add(row, op_.device);
-    constexpr int kPairs = kDevices * kDevices;
+    V pair = to;  // times kDevices, plus the op's device
+    for (int i = 1; i < kDevices; ++i) pair = I::Add(pair, to);
+    pair = I::Add(pair, op_.device);
+    V row = to;
     if constexpr (!kMatrix) {
-      row = I::template Lookup<kPairs>(Unsigned(p_.channel_row), row);
+      row = I::template Lookup<kDevices * kDevices>(Unsigned(p_.channel_row), pair);
     }
     Speed speed = OneSpeed(item);
     if (!one_speed_) {
       const auto of_row = [&](const std::uint32_t* by_pair, const std::uint32_t* by_channel) {
-        return I::template Lookup<kChannels>(kMatrix ? by_pair : by_channel, row);
+        return kMatrix ? I::template Lookup<kChannels>(by_pair, pair)
+                       : I::template Lookup<kChannels>(by_channel, row);
       };
       speed.wire = WireTime(item, of_row(p_.rate_from.data(), Unsigned(p_.rate)));
       speed.latency = of_row(p_.latency_from.data(), p_.latency.data());
@@ -260,8 +274,7 @@ class LanePass {
     const V arrival = Send(
         crosses, speed, [&](const auto& with) __attribute__((always_inline)) {
 #pragma GCC unroll 25
-          for (int k = 0; k < kChannels; ++k) {
-            if (kMatrix && k / kDevices == k % kDevices) continue;
+          for (int k = 0; k < (kMatrix ? kDevices : kChannels); ++k) {
             with(k, I::And(crosses, I::Equal(row, I::Set(k))));
           }
         });
@@ -390,7 +403,9 @@ class LanePass {
       }
       const V arrival = Send(
           needed, speed, [&](const auto& with) __attribute__((always_inline)) {
-            if constexpr (kChannelsInRegisters && !kMatrix) {
+            if constexpr (kMatrix) {
+              with(to, needed);
+            } else if constexpr (kChannelsInRegisters) {
 #pragma GCC unroll 25
               for (int k = 0; k < kChannels; ++k) {
                 if (leads_to_[to] >> k & 1) with(k, I::And(needed, I::Equal(row, I::Set(k))));
@@ -398,9 +413,9 @@ class LanePass {
             } else {
 #pragma GCC unroll 5
               for (int from = 0; from < n; ++from) {
-                if (from == to || !(kMatrix || InUse(from))) continue;
-                const int k = kMatrix ? to * n + from : channel_row_[to * n + from];
-                if (kMatrix || k >= 0) with(k, I::And(needed, op_.here[from]));
+                if (from == to || !InUse(from)) continue;
+                const int k = channel_row_[to * n + from];
+                if (k >= 0) with(k, I::And(needed, op_.here[from]));
               }
             }
           });
@@ -488,7 +503,7 @@ class LanePass {
   // [kDevices] per device a bit mask of the channel rows that lead to it from devices in use;
   // unless kMatrix
   std::uint32_t leads_to_[kInRegisters ? kDevices : 1];
-  LaneServers<I, kDevices, kChannels> servers_;
+  Servers servers_;
   LaneOp<I, kMostDevices> op_;
   // Of the current item: the devices of its readers, and its arrival there.
   V reader_device_[LaneProgram::kFewReaders], at_reader_[LaneProgram::kFewReaders];

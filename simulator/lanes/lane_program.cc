@@ -82,22 +82,16 @@ class Compiler {
                              Largest(p_.wire) + Largest(p_.latency) + Largest(p_.channel_gap);
     out_.most_slots = *std::max_element(p_.slots.begin(), p_.slots.end());
     out_.largest_cost.assign(p_.num_devices, 0);
+    out_.cost_before.assign(p_.num_devices, 0);
     for (size_t i = 0; i < p_.cost.size(); ++i) {
+      const std::int64_t cost = p_.cost[i] == kMaxNanos ? 0 : p_.cost[i];
       std::int64_t& largest = out_.largest_cost[i % p_.num_devices];
-      if (p_.cost[i] != kMaxNanos) largest = std::max(largest, p_.cost[i]);
+      largest = std::max(largest, cost);
+      out_.cost_before.push_back(out_.cost_before[i] + cost);
     }
     const std::int64_t step = out_.step_besides_cost + Largest(p_.cost);
     if (step > kMost32 / 4 * 3 || out_.most_slots > 16) return false;
     out_.time_limit = out_.TimeLimit(~std::uint64_t{0});
-    // Times grow by about a quarter of a second from one reduction to the next, on slow devices.
-    std::int64_t all = 1;
-    for (int position = 0; position < p_.num_ops; ++position) {
-      const std::span<const Nanos> costs(p_.cost);
-      all += Largest(costs.subspan(position * p_.num_devices, p_.num_devices));
-    }
-    constexpr std::int64_t kGrowth = 250'000'000;
-    out_.rebase_distance =
-        static_cast<int>(std::clamp<std::int64_t>(kGrowth / (all / p_.num_ops + 1), 16, 512));
     return true;
   }
 
@@ -531,6 +525,17 @@ std::uint32_t LaneProgram::TimeLimit(std::uint64_t in_use) const {
   }
   // The busy time of a device with several slots may exceed the step time.
   return static_cast<std::uint32_t>((kMost32 - step_besides_cost - step) / most_slots);
+}
+
+std::int64_t LaneProgram::Growth(int begin, int end, std::uint64_t in_use) const {
+  std::int64_t growth = 0;
+  for (int d = 0; d < num_devices; ++d) {
+    if (!(in_use >> d & 1)) continue;
+    growth = std::max(
+        growth,
+        cost_before[size_t(end) * num_devices + d] - cost_before[size_t(begin) * num_devices + d]);
+  }
+  return growth;
 }
 
 }  // namespace emplace

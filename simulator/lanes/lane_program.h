@@ -151,8 +151,11 @@ struct LaneProgram {
   std::vector<SharedItem> shared_items;
   std::vector<std::int32_t> touched;  ///< alias classes in which an op makes or reads a tensor
 
-  /// Before every rebase_distance-th op, large times are reduced (LaneBuffers::Pass()).
-  int rebase_distance = 0;
+  /// Returns how much times grow, about, from op `begin` to before op `end`. [ns]
+  /// @param in_use  mask of devices
+  std::int64_t Growth(int begin, int end, std::uint64_t in_use) const;
+  /// [num_ops + 1, num_devices] sum of the costs of all ops before one [ns]
+  std::vector<std::int64_t> cost_before;
 
   // For placements that differ from a common base in a few groups.
   /// [num_groups] the first position at which the device of the group matters: the least position

@@ -21,6 +21,10 @@ class LaneServers {
 
  public:
   static constexpr bool kInRegisters = kDevices > 0, kChannelsInRegisters = kChannels > 0;
+  /// Every pair of devices has its own channel (LaneProgram::matrix). The channels of each lane's
+  /// source are then selected before an op sends, and have the rows 0 .. kDevices - 1 by
+  /// destination.
+  static constexpr bool kMatrix = kChannelsInRegisters && kChannels == kDevices * kDevices;
 
   LaneServers(const LaneProgram& program, const LaneRun& run) : p_(program), run_(run) {}
 
@@ -64,13 +68,36 @@ class LaneServers {
       StoreRow(run_.slot_free, d, free);
     }
   }
+  /// Selects the channels from a source, if kMatrix. @param here  [kDevices] lanes by source
+  void SelectChannels(const M* here) {
+    for (int to = 0; to < kDevices && kMatrix; ++to) {
+      V free = I::Zero();
+      for (int from = 0; from < kDevices; ++from) {
+        if (from != to) free = I::MaxIf(free, here[from], channel_free_[to * kDevices + from]);
+      }
+      from_here_[to] = free;
+    }
+  }
+  /// Notes when the selected channels are free.
+  void ReturnChannels(const M* here) {
+    for (int to = 0; to < kDevices && kMatrix; ++to) {
+      for (int from = 0; from < kDevices; ++from) {
+        if (from == to) continue;
+        V& free = channel_free_[to * kDevices + from];
+        free = I::Select(here[from], from_here_[to], free);
+      }
+    }
+  }
   /// @param row  row of the channel
   V ChannelFree(int row) const {
+    if constexpr (kMatrix) return from_here_[row];
     if constexpr (kChannelsInRegisters) return channel_free_[row];
     return LoadRow(run_.channel_free, row);
   }
   void SetChannelFree(int row, V free) {
-    if constexpr (kChannelsInRegisters) {
+    if constexpr (kMatrix) {
+      from_here_[row] = free;
+    } else if constexpr (kChannelsInRegisters) {
       channel_free_[row] = free;
     } else {
       StoreRow(run_.channel_free, row, free);
@@ -107,6 +134,7 @@ class LaneServers {
   const LaneRun run_;
   V slot_free_[kInRegisters ? kDevices : 1];
   V channel_free_[kChannelsInRegisters ? kChannels : 1];
+  V from_here_[kMatrix ? kDevices : 1];
 };
 
 }  // namespace emplace
