@@ -127,11 +127,8 @@ class LanePass {
       }
       if (op->finish_row >= 0) I::Store(run_.rows + op->finish_row * kLanes, op_.finish);
       if constexpr (Bytes::kCounts) bytes_.Allocate(op_, position);
-      if (op->item_begin < op[1].item_begin) {
-        servers_.SelectChannels(op_.here);
-        for (int i = op->item_begin; i < op[1].item_begin; ++i) Make(items_[i]);
-        servers_.ReturnChannels(op_.here);
-      }
+      for (int i = op->item_begin; i < op[1].item_begin; ++i) Make(items_[i]);
+      servers_.ReturnChannels(op_.here);
       if constexpr (Bytes::kCounts) bytes_.Release(op_, op[0], op[1], position);
     }
     End();
@@ -246,6 +243,7 @@ class LanePass {
   // Sends an item to a device that may differ in every lane. @return arrival, or the op's finish in
   // lanes without a transfer
   [[gnu::always_inline]] V SendTo(const LaneProgram::Item& item, V to, M crosses) {
+    servers_.SelectChannels(op_.here);
     if constexpr (Bytes::kCounts) {
       if (item.bytes > 0) {
         const auto bytes = Bytes::Set(item.bytes);
@@ -386,6 +384,7 @@ class LanePass {
 
   // For machines whose routes all have one hop and whose devices all have one slot.
   [[gnu::always_inline]] void SendDirect(const LaneProgram::Item& item, const std::uint64_t* need) {
+    servers_.SelectChannels(op_.here);
     const int n = NumDevices();
     Speed speed = OneSpeed(item);
 #pragma GCC unroll 5

@@ -22,7 +22,7 @@ class LaneServers {
  public:
   static constexpr bool kInRegisters = kDevices > 0, kChannelsInRegisters = kChannels > 0;
   /// Every pair of devices has its own channel (LaneProgram::matrix). The channels of each lane's
-  /// source are then selected before an op sends, and have the rows 0 .. kDevices - 1 by
+  /// source are then selected before an op first sends, and have the rows 0 .. kDevices - 1 by
   /// destination.
   static constexpr bool kMatrix = kChannelsInRegisters && kChannels == kDevices * kDevices;
 
@@ -68,9 +68,12 @@ class LaneServers {
       StoreRow(run_.slot_free, d, free);
     }
   }
-  /// Selects the channels from a source, if kMatrix. @param here  [kDevices] lanes by source
+  /// Selects the channels from a source, if kMatrix, unless they are selected.
+  /// @param here  [kDevices] lanes by source
   void SelectChannels(const M* here) {
-    for (int to = 0; to < kDevices && kMatrix; ++to) {
+    if (!kMatrix || selected_) return;
+    selected_ = true;
+    for (int to = 0; to < kDevices; ++to) {
       V free = I::Zero();
       for (int from = 0; from < kDevices; ++from) {
         if (from != to) free = I::MaxIf(free, here[from], channel_free_[to * kDevices + from]);
@@ -78,9 +81,11 @@ class LaneServers {
       from_here_[to] = free;
     }
   }
-  /// Notes when the selected channels are free.
+  /// Notes when the selected channels are free, if any are.
   void ReturnChannels(const M* here) {
-    for (int to = 0; to < kDevices && kMatrix; ++to) {
+    if (!kMatrix || !selected_) return;
+    selected_ = false;
+    for (int to = 0; to < kDevices; ++to) {
       for (int from = 0; from < kDevices; ++from) {
         if (from == to) continue;
         V& free = channel_free_[to * kDevices + from];
@@ -135,6 +140,7 @@ class LaneServers {
   V slot_free_[kInRegisters ? kDevices : 1];
   V channel_free_[kChannelsInRegisters ? kChannels : 1];
   V from_here_[kMatrix ? kDevices : 1];
+  bool selected_ = false;
 };
 
 }  // namespace emplace
