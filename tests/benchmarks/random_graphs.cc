@@ -9,7 +9,7 @@
 
 namespace emplace::testing {
 
-std::shared_ptr<const Problem> RandomGraphProblem(int num_ops, Nanos latency) {
+std::shared_ptr<const Problem> RandomGraphProblem(int num_ops, Nanos latency, bool neighbors) {
   Rng rng(7);
   ProblemBuilder b;
   for (int d = 0; d < 4; ++d) b.Device("d" + std::to_string(d), std::int64_t{1} << 40);
@@ -21,6 +21,10 @@ std::shared_ptr<const Problem> RandomGraphProblem(int num_ops, Nanos latency) {
     std::vector<Nanos> costs;
     for (int d = 0; d < 4; ++d) costs.push_back(1'000 + UniformInt(rng, 100'000));
     b.Op("op" + std::to_string(v), costs, inputs, 1 + UniformInt(rng, 1'000'000));
+    if (neighbors) b.Interfere(v, std::vector<Interference>(4, {256 + v % 3 * 128, 512}));
+  }
+  for (int d = 0; d < 4 && neighbors; ++d) {
+    for (int e = 0; e < d; ++e) b.Share(d, e);
   }
   return b.Build();
 }

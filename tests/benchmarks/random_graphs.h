@@ -13,8 +13,11 @@
 namespace emplace::testing {
 
 /// The random graph of this size, always the same one.
-/// @param latency  of every channel [ns]
-std::shared_ptr<const Problem> RandomGraphProblem(int num_ops, Nanos latency = 15'000);
+/// @param latency    of every channel [ns]
+/// @param neighbors  all devices are neighbours, and each op slows down those beside it
+std::shared_ptr<const Problem> RandomGraphProblem(int num_ops,
+                                                  Nanos latency = 15'000,
+                                                  bool neighbors = false);
 
 /// 64 placements as a search makes them: half uniform, half blocks with a few ops elsewhere. They
 /// vary, because a processor's branch predictor learns a single placement by heart, which gives too

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -23,15 +24,17 @@ using namespace emplace;
 using namespace emplace::testing;
 
 // Made once per size: the benchmarks of a size share it.
-std::shared_ptr<const Problem> SharedProblem(int num_ops) {
-  static std::map<int, std::shared_ptr<const Problem>> problems;
-  std::shared_ptr<const Problem>& problem = problems[num_ops];
-  if (problem == nullptr) problem = RandomGraphProblem(num_ops);
+std::shared_ptr<const Problem> SharedProblem(int num_ops, bool neighbors = false) {
+  static std::map<std::pair<int, bool>, std::shared_ptr<const Problem>> problems;
+  std::shared_ptr<const Problem>& problem = problems[{num_ops, neighbors}];
+  if (problem == nullptr) problem = RandomGraphProblem(num_ops, 15'000, neighbors);
   return problem;
 }
 
+// In interference semantics all devices are neighbours; without neighbours the engine is that of
+// stream semantics.
 void BM_Simulate(benchmark::State& state, int num_ops, Semantics semantics, bool memory) {
-  const auto problem = SharedProblem(num_ops);
+  const auto problem = SharedProblem(num_ops, CountsNeighbors(semantics));
   const auto threads = static_cast<int>(state.range(1));
   const auto simulator =
       MakeSimulator(problem, {.semantics = semantics, .memory = memory, .threads = threads});
