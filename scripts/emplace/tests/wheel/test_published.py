@@ -75,6 +75,11 @@ class Command(Case):
         self.assertEqual(row["how"], "data sheet")
         path.write_text(path.read_text(encoding="utf-8").replace("A100", "Z9"), encoding="utf-8")
         self.refused("no device kind of the menu has the figures of this GPU", "neusight-ops", "--how", "data-sheet")
+        row, = self.rows("neusight-ops", "--how", "data-sheet", "--kind", "a100").values()
+        self.assertEqual(row["simulated"], 5000 + 2458)
+        self.refused("--kind: needs --how data-sheet", "neusight-ops", "--kind", "a100")
+        self.refused("--kind z9: no such device kind; choices: a100, ", "neusight-ops", "--how", "data-sheet",
+                     "--kind", "z9")
 
     def test_refusals(self) -> None:
         self.refused("holds no file *.json", "neusight-steps")

@@ -27,7 +27,8 @@ SOURCE is
 HOW a time is simulated:
   ops         by the published times of the step's own ops, less their launch (neusight-steps; its default)
   fitted      by a fit to other published ops of the same GPU, which never sees the op (the default of ops)
-  data-sheet  by the figures of the device kind of `emplace list device-kinds` whose name is a part of the GPU's
+  data-sheet  by the figures of the device kind of `emplace list device-kinds` whose name is a part of the GPU's, or
+              of --kind
 
 A CASE is GPU/NAME; NAME is enough. A row of --json has case, measured and simulated [ns], error (simulated /
 measured - 1), how, and gpu. MAPE is the mean absolute error, bias the median error.
@@ -51,6 +52,8 @@ def _run(options: argparse.Namespace) -> int:
                                f"{', '.join(choices).replace(' s', '-s')}")
     if options.clock_from and how != OPS:
         raise PublishedFailure("--clock-from: needs the published times of a step's ops (neusight-steps, --how ops)")
+    if options.kind:
+        _require_kind(options.kind, how)
     rows, left_out = _steps(options, how) if options.source == _STEPS else _ops(options, how)
     if not rows:
         raise PublishedFailure(f"{options.folder}: no case is left; {left_out[0].case}: {left_out[0].why}")
@@ -58,6 +61,15 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         write_bytes((json.dumps([row.json() for row in rows], indent=1) + "\n").encode(), options.json)
     return 0
+
+
+def _require_kind(kind: str, how: str) -> None:
+    from ..arrays import known_kinds
+
+    if how != DATA_SHEET:
+        raise PublishedFailure("--kind: needs --how data-sheet")
+    if kind not in known_kinds():
+        raise PublishedFailure(f"--kind {kind}: no such device kind; choices: {', '.join(sorted(known_kinds()))}")
 
 
 def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
@@ -77,7 +89,7 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
         done += [LeftOut(step.case, f"the clock factor {factor:.3f} is from it") for step in first]
     known = {left.case for left in done}
     for step in (neusight.read_step(file) for file in chosen if file.case not in known):
-        done.append(step if isinstance(step, LeftOut) else simulate.step(step, how, factor))
+        done.append(step if isinstance(step, LeftOut) else simulate.step(step, how, factor, options.kind))
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
 
 
@@ -87,7 +99,7 @@ def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[Le
     cases, left_out = _OPS[options.source](options.folder)
     wanted = {id(case) for case in _chosen(cases, options)}
     gpus = {case.gpu for case in cases if id(case) in wanted}
-    rows, without = simulate.ops([case for case in cases if case.gpu in gpus], how)
+    rows, without = simulate.ops([case for case in cases if case.gpu in gpus], how, options.kind)
     names = {case.case for case in cases if id(case) in wanted}
     return ([row for row in rows if row.case in names],
             [left for left in left_out if left.case.partition("/")[0] in gpus] + without)
@@ -125,6 +137,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
     parser.add_argument("--how", metavar="HOW", choices=(OPS, FITTED, "data-sheet"), help="see below")
+    parser.add_argument("--kind", metavar="KIND", default="", help="device kind of --how data-sheet, such as v100_pcie")
     parser.add_argument("--clock-from", metavar="CASE,CASE",
                         help="multiply the times of ops up to 10 ms by one factor, with which the mean error of these "
                              "steps is 0; the steps are left out")

@@ -35,9 +35,12 @@ MOST_FITTED = 1000  # ops of one kind in a fit
 _NO_KIND = "no device kind of the menu has the figures of this GPU"
 
 
-def step(case: Step, how: str, factor: float = 1) -> Compared | LeftOut:
-    """Simulates a step in stream semantics. factor: of its clock, see step_graph(). Throws InputError."""
-    kind = spelt(case.gpu) if how == OPS else _menu_kind(case.gpu)
+def step(case: Step, how: str, factor: float = 1, kind: str = "") -> Compared | LeftOut:
+    """Simulates a step in stream semantics. Throws InputError.
+
+    factor: of its clock, see step_graph(). kind: a device kind of the menu; "": that of the GPU's name.
+    """
+    kind = spelt(case.gpu) if how == OPS else kind or _menu_kind(case.gpu)
     if not kind:
         return LeftOut(case.case, _NO_KIND)
     document = step_graph(case.case, case.rows, case.num_layers, case.training, kind if how == OPS else None, factor)
@@ -59,17 +62,17 @@ def clock_factor(steps: Sequence[Step]) -> float:
     return 1 + missing / slope
 
 
-def ops(cases: Sequence[OpCase], how: str) -> tuple[list[Compared], list[LeftOut]]:
-    """Returns the costs of the ops in the order of GPUs, and the ops without one. Throws InputError."""
+def ops(cases: Sequence[OpCase], how: str, kind: str = "") -> tuple[list[Compared], list[LeftOut]]:
+    """Returns the costs of the ops in the order of GPUs, and ops without one. kind: see step(). Throws InputError."""
     compared: list[Compared] = []
     left_out: list[LeftOut] = []
     by_gpu: dict[str, list[OpCase]] = collections.defaultdict(list)
     for case in cases:
         by_gpu[case.gpu].append(case)
     for gpu, here in by_gpu.items():
-        kind = _menu_kind(gpu)
-        if how == DATA_SHEET and kind:
-            compared += _costs(here, cluster_from_arrays(["gpu:0"], 0, kinds=kind), None, how)
+        menu_kind = kind or _menu_kind(gpu)
+        if how == DATA_SHEET and menu_kind:
+            compared += _costs(here, cluster_from_arrays(["gpu:0"], 0, kinds=menu_kind), None, how)
         elif how == FITTED and len({op.fold for op in here}) > 1:
             compared += _fitted(here)
         else:
