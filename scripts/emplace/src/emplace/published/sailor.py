@@ -55,7 +55,7 @@ def ops(folder: pathlib.Path) -> tuple[list[OpCase], list[LeftOut]]:
                 cases.append(OpCase(
                     f"{case}/{op}/{'backward' if backward else 'forward'}", gpu, op, f"aten.{_KINDS[op][backward]}",
                     ((_elements(row, "input_size"),), (_elements(row, "weights"),)), (_elements(row, "activations"),),
-                    _flops(row, op, int(name["batch"])) * (1 + backward), row.time(column) * 1e3, int(name["batch"])))
+                    _flops(row, op, int(name["batch"]), bool(backward)), row.time(column) * 1e3, int(name["batch"])))
     return cases, left_out
 
 
@@ -63,10 +63,14 @@ def _elements(row: Row, column: str) -> int:
     return round(row.number(column) * 2**20 / 4)
 
 
-def _flops(row: Row, op: str, batch: int) -> int:
-    """Returns the work of a product [FLOP]; other ops cost what their bytes do."""
+def _flops(row: Row, op: str, batch: int, backward: bool) -> int:
+    """Returns the work of a product [FLOP]; other ops cost what their bytes do.
+
+    The backward op has the gradients of all inputs, but not that of weights: it takes as long as the forward op, and
+    two products would exceed the peak of every GPU.
+    """
     if op == "enc-attention-score":
-        return 2 * _elements(row, "activations") * _HEAD
+        return 2 * _elements(row, "activations") * _HEAD * (1 + backward)
     if op == "enc-attention-context":
-        return 2 * _elements(row, "activations") * _SEQUENCE
+        return 2 * _elements(row, "activations") * _SEQUENCE * (1 + backward)
     return 2 * batch * _SEQUENCE * _elements(row, "weights") if _KINDS[op][0] == "linear" else 0
