@@ -100,6 +100,37 @@ def gpu_trace() -> dict:
     return trace
 
 
+def rank_trace(rank: int = 0, late: float = 0) -> dict:
+    """A step of one of two ranks of A100s: a copy, two products, two collectives, a sum; times in [us].
+
+    late: by how much later than another one the rank joins the all-reduce, whose transfer takes 30 us - late.
+    """
+    def collective(name: str, begin: float, number: int, operator: str, size: int, **recorded: Any) -> list[dict]:
+        arguments = {key.replace("_", " "): value for key, value in recorded.items()}
+        parameters = event("record_param_comms", begin + 1, 8, number + 1, **shapes([size]))
+        parameters["args"] |= arguments
+        return [event(operator, begin, 10, number), parameters,
+                event(f"nccl:{name}", begin + 2, 6, number + 2, category="user_annotation", **shapes([size])),
+                launch(begin + 3, number)]
+
+    def on(stream: int, each: dict) -> dict:
+        each["args"]["stream"] = stream
+        return each
+    copy = on(22, kernel("Memcpy HtoD (Pinned -> Device)", 13, 4, 1, bytes=96)) | {"cat": "gpu_memcpy"}
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}],
+            "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": [
+        event("aten::copy_", 10, 5, 1, **shapes([4, 6], [4, 6])), launch(11, 1), copy,
+        event("aten::mm", 20, 5, 2, **shapes([4, 6], [6, 3])), launch(21, 2), kernel("gemm", 22, 20, 2),
+        *collective("all_reduce", 30, 10, "c10d::allreduce_", 1000),
+        on(20, kernel("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", 43 + late, 30 - late, 10)),
+        event("aten::mm", 45, 5, 3, **shapes([4, 6], [6, 3])), launch(46, 3), kernel("gemm", 47, 10, 3),
+        *collective("all_to_all", 60, 20, "c10d::alltoall_base_", 100, Collective_name="all_to_allv",
+                    In_msg_nelems=200, dtype="Float", Group_size=4, Process_Group_Name="pg1",
+                    Process_Group_Ranks="[0, 1, 2, 3]"),
+        on(20, kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 75, 15, 20)),
+        event("aten::add_", 80, 5, 4, **shapes([6, 3], [6, 3])), launch(81, 4), kernel("add", 95, 3, 4)]}
+
+
 def nsight_database(path: str) -> None:
     """gpu_trace() as `nsys export --type sqlite` writes it: the documented tables, with the columns that are read."""
     trace = gpu_trace()["traceEvents"]

@@ -50,10 +50,15 @@ class Dropped:
 
 @dataclasses.dataclass
 class Imported:
-    """An imported model: the document of a graph file (framework/graph/FORMAT.md), and the dropped parts."""
+    """An imported model: the document of a graph file (framework/graph/FORMAT.md), and the dropped parts.
+
+    notes: sentences of the report; warnings: doubts about the graph, which are printed in any case.
+    """
 
     document: dict[str, Any]
     dropped: list[Dropped] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    warnings: list[str] = dataclasses.field(default_factory=list)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Checks the graph and writes its file completely or not at all; the graph is named after the file.
@@ -72,7 +77,7 @@ class Imported:
 
     def report(self) -> str:
         """Returns a few lines of text for people: the contents of the graph, and the dropped parts."""
-        lines = [graph_file.summary(self.document)]
+        lines = [graph_file.summary(self.document), *self.notes]
         if self.dropped:
             lines += ["dropped or less exact:", *(f"  {dropped}" for dropped in self.dropped)]
         return "\n".join(lines)

@@ -76,8 +76,8 @@ def _run(arguments: list[str], prog: str) -> int:
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always")
         imported.write(output)
-    for doubt in doubts:
-        print(f"{prog}: warning: {doubt.message}", file=sys.stderr)
+    for warning in [*imported.warnings, *(str(doubt.message) for doubt in doubts)]:
+        print(f"{prog}: warning: {warning}", file=sys.stderr)
     if not options.quiet:
         print(f"{output}: {os.path.getsize(output):,} bytes, {time.monotonic() - begin:.1f} s\n"
               f"{imported.report()}", file=sys.stderr)

@@ -172,9 +172,9 @@ class _Costs:
                                f"{largest}. Is it the same model, with the same batch, shapes and dtype?")
 
     def _tell(self, source: _Source) -> None:
-        lost = sum(trace.lost_kernels for trace in source.traces)
+        lost = sum(len(trace.kernels.lost) for trace in source.traces)
         if lost:
-            self._warn(f"{source.path}: {lost:,} kernels have no operator in the trace, so their time is left out")
+            self._warn(f"{source.path}: {lost:,} kernels have no launch in the trace, so their time is left out")
         if not all(trace.has_shapes for trace in source.traces):
             self._warn(f"{source.path}: has no shapes (record_shapes=True), so ops are matched by kind and order only")
 

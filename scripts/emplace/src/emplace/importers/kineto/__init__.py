@@ -14,7 +14,7 @@ from typing import Any
 from .. import Dropped, Imported, ImportFailure, graph_file, read_json
 from ..chakra import execution_trace, of_selection
 from ..traces import calls
-from . import order, trace
+from . import losses, order, trace
 
 EXPORTER = "emplace import --from kineto"
 EPILOG = """
@@ -40,6 +40,8 @@ def add_arguments(parser: Any) -> None:
                                                                   "dependencies")
     parser.add_argument("--device-kind", metavar="NAME", help="device kind on which the durations were measured, such "
                                                               "as h100")
+    parser.add_argument("--allow-loss", action="store_true", help="import the graph even if more than 10 %% of the "
+                                                                  "kernels' time is not in it")
     parser.add_argument("--step", type=int, metavar="N", help="number of the step, if there are several (default: the "
                                                               "last)")
 
@@ -53,15 +55,16 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
         execution = read_json(options.execution_trace)
     name = re.split(r"[./\\]", model.rstrip("/").rpartition("/")[2])[0] or "trace"
     return import_kineto(read_json(model), execution, device_kind=options.device_kind, step=options.step, name=name,
-                         path=model, execution_path=options.execution_trace or "execution trace")
+                         path=model, execution_path=options.execution_trace or "execution trace",
+                         allow_loss=options.allow_loss)
 
 
 def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = None, *, device_kind: str | None = None,
                   step: int | None = None, name: str = "trace", path: str = "trace",
-                  execution_path: str = "execution trace") -> Imported:
+                  execution_path: str = "execution trace", allow_loss: bool = False) -> Imported:
     """Imports a profiler's trace and the execution trace of the same run, as json.load returns them.
 
-    Throws ImportFailure.
+    Throws ImportFailure, also if more than a tenth of the kernels' time is not in the graph; allow_loss: not for that.
     """
     found = trace.read(document, path, step)
     kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
@@ -69,10 +72,9 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
         raise ImportFailure(f"{path}: the trace does not name a device; give --device-kind NAME")
     framework = f"pytorch profiler (schema {document.get('schemaVersion', '?')})"
     settings: dict[str, Any] = {} if found.step is None else {"step": found.step}
+    settings |= {key: value for key, value in _distributed(document).items() if key in ("rank", "world_size")}
+    account = losses.Account.of(found)
     told: list[Dropped] = []
-    if found.lost_kernels:
-        told.append(Dropped("kernels", found.lost_kernels, "their operator is not in the trace, so their time is left "
-                                                           "out"))
     if execution is None:
         selection = calls.select(found.nodes)
         settings = {"device_kind": kind, "dependencies": "order of calls", **settings}
@@ -83,13 +85,21 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
         if not found.has_shapes:
             told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True), so there "
                                                                 "are no bytes and FLOPs"))
-        return Imported(graph.document(), told)
+        imported = Imported(graph.document(), told)
+        account.settle(imported, found, path, allow_loss)
+        return imported
     roots = execution_trace.roots(execution, execution_path)
-    told += _join(roots, found, path, execution_path)
+    told = _join(roots, found, path, execution_path)
     imported = of_selection(calls.select(roots), framework, EXPORTER, name, kind, execution_path,
                             dependencies="execution trace", **settings)
     imported.dropped = told + imported.dropped
+    account.settle(imported, found, path, allow_loss)
     return imported
+
+
+def _distributed(document: dict[str, Any]) -> dict[str, Any]:
+    found = document.get("distributedInfo")
+    return found if isinstance(found, dict) else {}
 
 
 def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path: str) -> list[Dropped]:

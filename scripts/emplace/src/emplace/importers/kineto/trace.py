@@ -6,22 +6,20 @@ launches they belong to. Times in the file are in microseconds. `read` returns o
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
-import itertools
 import re
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import ImportFailure
 from ..dtypes import num_bytes
-from ..traces import aten
+from ..traces import aten, collectives
 from ..traces.calls import Node, Ref
+from . import kernels
+from .kernels import Event, StepKernels
 
-_KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
-_LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
 _NUMBERS = ("Record function id", "Sequence number", "External id", "correlation")
 _STEP = re.compile(r"ProfilerStep#(\d+)")
-Event = dict[str, Any]
+_EVER = float("inf")
 
 
 @dataclasses.dataclass
@@ -35,7 +33,7 @@ class Trace:
     by_function: dict[int, Node]
     device: str | None         # name of the GPU
     step: int | None           # the selected step if there are several
-    lost_kernels: int          # kernels whose operator is not in the trace
+    kernels: StepKernels
     has_shapes: bool
     span: int
 
@@ -45,8 +43,16 @@ def read(document: Mapping[str, Any], path: str, step: int | None) -> Trace:
 
     Throws ImportFailure if the trace has no operators, or not this step.
     """
-    events, step = _of_step(spans(document, path), step, path)
-    return _trace(document, path, events, step, None)
+    events = _events(document, path)
+    marks = _marks(events)
+    if not marks and step is not None:
+        raise ImportFailure(f"{path}: --step {step}: the trace marks no steps (profiler.step() was not called)")
+    if not marks:
+        return _trace(document, path, events)
+    step = max(marks) if step is None else step
+    if step not in marks:
+        raise ImportFailure(f"{path}: --step {step}: the trace has the steps {', '.join(map(str, sorted(marks)))}")
+    return _marked(document, path, events, marks[step], step)
 
 
 def read_steps(document: Mapping[str, Any], path: str) -> list[Trace]:
@@ -54,19 +60,19 @@ def read_steps(document: Mapping[str, Any], path: str) -> list[Trace]:
 
     Throws ImportFailure if the trace has no operators.
     """
-    events = spans(document, path)
+    events = _events(document, path)
     marks = _marks(events)
     if marks:
         # The last step may be incomplete.
-        steps = [(*_of_step(events, step, path), marks[step]["dur"]) for step in sorted(marks)]
-        filled = [step for step in steps if any(event.get("cat") == "cpu_op" for event in step[0])]
-        return [_trace(document, path, *step) for step in filled or steps]
+        filled = [step for step, mark in marks.items() if any(_is_operator(event) and _within(event, mark)
+                                                             for event in events)]
+        return [_marked(document, path, events, marks[step], step) for step in sorted(filled or marks)]
     ends = sorted(event["ts"] + event["dur"] for event in events if event.get("cat") == "user_annotation"
                   and str(event.get("name")).startswith("Optimizer.step"))
     if len(ends) < 2:
-        return [_trace(document, path, events, None, None)]
-    begins = [-float("inf"), *ends[:-1]]
-    return [_trace(document, path, _inside(events, begin, end), None, None) for begin, end in zip(begins, ends)]
+        return [_trace(document, path, events)]
+    begins = [-_EVER, *ends[:-1]]
+    return [_trace(document, path, events, begin, end) for begin, end in zip(begins, ends)]
 
 
 def spans(document: Mapping[str, Any], path: str) -> list[Event]:
@@ -78,26 +84,48 @@ def spans(document: Mapping[str, Any], path: str) -> list[Event]:
             if isinstance(event, dict) and event.get("ph") == "X"]
 
 
-def _trace(document: Mapping[str, Any], path: str, events: list[Event], step: int | None,
-           host_span: float | None) -> Trace:
-    """Returns a step of these events. host_span: its length [us] if it is known."""
-    hosts = sorted((event for event in events if event.get("cat") in ("cpu_op", "user_annotation")),
+def _events(document: Mapping[str, Any], path: str) -> list[Event]:
+    events = spans(document, path)
+    kernels.forget_false_ids(events)
+    return events
+
+
+def _marked(document: Mapping[str, Any], path: str, events: Sequence[Event], mark: Event, step: int) -> Trace:
+    """Returns a step that the profiler marked."""
+    others = [event for event in events if event is not mark]
+    return _trace(document, path, others, mark["ts"], mark["ts"] + mark["dur"], step, mark["dur"])
+
+
+def _trace(document: Mapping[str, Any], path: str, events: Sequence[Event], begin: float = -_EVER, end: float = _EVER,
+           step: int | None = None, host_span: float | None = None) -> Trace:
+    """Returns the step of the host's events in [begin, end). host_span: its length [us] if it is known."""
+    hosts = sorted((event for event in events if event.get("cat") in kernels.HOSTS and begin <= event["ts"] < end),
                    key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"]))
-    operators = [event for event in hosts if event["cat"] == "cpu_op"]
+    operators = [event for event in hosts if _is_operator(event)]
     if not operators:
         where = "" if step is None else f"step {step} "
         raise ImportFailure(f"{path}: {where}has no event of the category cpu_op; profile with ProfilerActivity.CPU, "
                             f"too")
     tops, nodes, has_shapes = _nested(hosts)
-    lost = _kernels(events, nodes)
+    found = kernels.of_step(events, begin, end)
+    kernels.attribute(found.own, events, nodes, tops)
     by_function = {int(event["args"]["Record function id"]): node for event, node in nodes
                    if "Record function id" in event.get("args", {})}
     devices = document.get("deviceProperties")
     names = [str(device["name"]) for device in (devices if isinstance(devices, list) else [])
              if isinstance(device, dict) and device.get("name")]
-    kernels = [event for event in events if event.get("cat") in _KERNELS]
-    span = _length(kernels) if kernels else _length(operators) if host_span is None else host_span
-    return Trace(tops, by_function, names[0] if names else None, step, lost, has_shapes, round(1000 * span))
+    ran = found.own + found.lost
+    span = _length(ran) if ran else _length(operators) if host_span is None else host_span
+    return Trace(tops, by_function, names[0] if names else None, step, found, has_shapes, round(1000 * span))
+
+
+def _is_operator(event: Event) -> bool:
+    return event.get("cat") == "cpu_op"
+
+
+def _within(event: Event, mark: Event) -> bool:
+    begin: float = mark["ts"]
+    return event is not mark and begin <= event["ts"] < begin + mark["dur"]
 
 
 def _length(events: Sequence[Event]) -> float:
@@ -145,38 +173,6 @@ def _marks(events: Iterable[Event]) -> dict[int, Event]:
             and (match := _STEP.fullmatch(str(event.get("name"))))}
 
 
-def _of_step(events: list[Event], step: int | None, path: str) -> tuple[list[Event], int | None]:
-    """Returns the events of one step of the profiler's schedule; all events if the profiler marked no step."""
-    marks = _marks(events)
-    if not marks:
-        if step is not None:
-            raise ImportFailure(f"{path}: --step {step}: the trace marks no steps (profiler.step() was not called)")
-        return events, None
-    step = max(marks) if step is None else step
-    if step not in marks:
-        raise ImportFailure(f"{path}: --step {step}: the trace has the steps {', '.join(map(str, sorted(marks)))}")
-    mark = marks[step]
-    return [event for event in _inside(events, mark["ts"], mark["ts"] + mark["dur"]) if event is not mark], step
-
-
-def _inside(events: Iterable[Event], begin: float, end: float) -> list[Event]:
-    """Returns the host events that begin in [begin, end), and the kernels except those launched at other times."""
-    inside: list[Event] = []
-    outside: list[Event] = []
-    kernels: list[Event] = []
-    for event in events:
-        if event.get("cat") in _KERNELS:
-            kernels.append(event)
-        else:
-            (inside if begin <= event["ts"] < end else outside).append(event)
-    launches = {event["args"]["correlation"] for event in outside if event.get("cat") in _LAUNCHES
-                and "correlation" in event.get("args", {})}
-    callers = {event["args"]["External id"] for event in outside if event.get("cat") == "cpu_op"
-               and "External id" in event.get("args", {})}
-    return inside + [event for event in kernels if event.get("args", {}).get("correlation") not in launches
-                     and event.get("args", {}).get("External id") not in callers]
-
-
 def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], bool]:
     """Returns nodes from events sorted by thread and time: an event inside another is its child."""
     tops: list[Node] = []
@@ -190,7 +186,8 @@ def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], b
         backward = "Backward" in event.get("name", "")
         node = Node(id=int(arguments.get("Record function id", len(nodes))), name=event.get("name", ""),
                     order=event["ts"], inputs=_inputs(arguments), sequence=-1 if backward else sequence,
-                    forward_sequence=sequence if backward else -1, duration=round(1000 * event["dur"]))
+                    forward_sequence=sequence if backward else -1, duration=round(1000 * event["dur"]),
+                    recorded=collectives.recorded(arguments))
         thread = (event.get("pid"), event.get("tid"))
         while stack and (stack[-1][1] != thread or stack[-1][0] <= event["ts"]):
             stack.pop()
@@ -228,54 +225,3 @@ def _value(text: Any) -> Any:
         return int(text)
     except ValueError:
         return text
-
-
-def _kernels(events: list[Event], nodes: list[tuple[Event, Node]]) -> int:
-    """Gives every operator the time of its kernels; returns the number of kernels without an operator.
-
-    A kernel names its operator by `External id`. Otherwise it has the `correlation` of its launch, and the
-    operator is the innermost that was running on the thread of the launch.
-    """
-    by_external = {event["args"]["External id"]: node for event, node in nodes
-                   if event.get("cat") == "cpu_op" and "External id" in event.get("args", {})}
-    launches = {event["args"]["correlation"]: event for event in events if event.get("cat") in _LAUNCHES
-                and "correlation" in event.get("args", {})}
-    threads = _Threads(nodes)
-    lost = 0
-    for kernel in (event for event in events if event.get("cat") in _KERNELS):
-        arguments = kernel.get("args", {})
-        node = by_external.get(arguments.get("External id"))
-        launch = launches.get(arguments.get("correlation"))
-        if node is None and launch is not None:
-            node = by_external.get(launch["args"].get("External id")) or threads.running(launch)
-        if node is None:
-            lost += 1
-            continue
-        node.device = (node.device or 0) + round(1000 * kernel["dur"])
-    return lost
-
-
-class _Threads:
-    """Finds the operator that was running on a thread at a time."""
-
-    def __init__(self, nodes: Iterable[tuple[Event, Node]]) -> None:
-        self._by_thread: dict[Any, list[tuple[Event, Node]]] = {}
-        for event, node in nodes:
-            if event.get("cat") == "cpu_op":
-                self._by_thread.setdefault(event.get("tid"), []).append((event, node))
-        for thread in self._by_thread.values():
-            thread.sort(key=lambda pair: pair[0]["ts"])
-        self._begins = {key: [event["ts"] for event, _ in thread] for key, thread in self._by_thread.items()}
-        self._ends = {key: list(itertools.accumulate((event["ts"] + event["dur"] for event, _ in thread), max))
-                      for key, thread in self._by_thread.items()}  # the latest end so far
-
-    def running(self, launch: Event) -> Node | None:
-        """Returns the most recently begun operator among those running when a kernel was launched."""
-        thread = self._by_thread.get(launch.get("tid"), [])
-        for place in range(bisect.bisect_right(self._begins.get(launch.get("tid"), []), launch["ts"]) - 1, -1, -1):
-            event, node = thread[place]
-            if launch["ts"] <= event["ts"] + event["dur"]:
-                return node
-            if launch["ts"] > self._ends[launch.get("tid")][place]:
-                break
-        return None

@@ -7,9 +7,11 @@ counts two). The cost of other ops comes from their bytes.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Callable, Sequence
 
 from ..dtypes import dtype_name
+from . import collectives
 
 # Operators that only call others; the called operators become ops.
 COMPOSITE = frozenset("""
@@ -43,7 +45,14 @@ def is_operator(name: str) -> bool:
 
 
 def base_name(name: str) -> str:
-    """Returns `add` for aten::add_ and aten::add; `c10d.allreduce` for c10d::allreduce_."""
+    """Returns `add` for aten::add_ and aten::add; `c10d.allreduce` for c10d::allreduce_.
+
+    Other nodes are `autograd.AddmmBackward0`, `call.triton_poi_fused_add_0`.
+    """
+    if not is_operator(name):
+        of_autograd = name.startswith(("autograd::", "torch::autograd::")) or "Backward" in name
+        last = re.split(r": |<", name)[-1] if of_autograd else name
+        return ("autograd." if of_autograd else "call.") + (re.sub(r"\W+", "_", last.split("::")[-1]).strip("_") or "_")
     space, _, rest = name.partition("::")
     rest = rest[:-1] if rest.endswith("_") and not rest.endswith("__") else rest
     return rest if space == "aten" else f"{space}.{rest}"
@@ -64,6 +73,8 @@ def dtype(text: str) -> str:
 def written_arguments(name: str, schema: str, values: Sequence[Any]) -> set[int]:
     """Returns the positions of the arguments that the call writes: by its schema, else by the name."""
     base = base_name(name)
+    if collectives.of_operator(name):
+        return set() if collectives.of_operator(name) in ("send", "barrier") else {0}
     silent = SILENT_WRITES.get(base, ())
     if silent and len(values) > _TRAINING[base] and values[_TRAINING[base]] in (False, 0, "False"):
         silent = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, Iterable, Iterator, Sequence
 
-from . import aten
+from . import aten, collectives
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,12 +20,29 @@ class Ref:
     num_bytes: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A kernel or copy of a GPU. begin, duration in [ns]; stream: None if not known.
+
+    copy: host_to_device and the like, "": no copy; num_bytes: copied [B]; recorded: see collectives.recorded.
+    """
+
+    name: str
+    begin: int
+    duration: int
+    stream: Any = None
+    copy: str = ""
+    num_bytes: int = 0
+    recorded: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
 @dataclasses.dataclass
 class Node:
     """A recorded node: an operator's call, or a range around calls. Durations in [ns].
 
     inputs: for each argument a Ref, a list of them, or another value; outputs likewise. order: nodes
-    began in this order. duration: host time including inner nodes; device: time of its own kernels.
+    began in this order. duration: host time including inner nodes; device: time of its own kernels, which are in
+    `kernels` if the trace has them one by one. recorded: figures of a collective.
     """
 
     id: int
@@ -38,11 +56,17 @@ class Node:
     duration: int | None = None
     device: int | None = None
     children: list["Node"] = dataclasses.field(default_factory=list)
+    kernels: list[Kernel] = dataclasses.field(default_factory=list)
+    recorded: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
 class Call:
-    """A future op: a node, its phase, and the nodes inside it. Durations in [ns]."""
+    """A future op: a node, its phase, and the nodes inside it. Durations in [ns].
+
+    base: its name without namespace; kind: of the op; attributes: those of the op. rest: only the own kernels of a
+    node, and the nodes inside it are calls of their own.
+    """
 
     node: Node
     phase: str
@@ -50,8 +74,13 @@ class Call:
     inputs: list[Any]
     outputs: list[Any]
     duration: int | None
+    base: str
+    kind: str
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    kernels: list[Kernel] = dataclasses.field(default_factory=list)
     inner_inputs: list[Ref] = dataclasses.field(default_factory=list)
     inner_outputs: list[Ref] = dataclasses.field(default_factory=list)
+    rest: bool = False
     parts: int = 1  # number of ops into which a call on lists was split
 
 
@@ -83,6 +112,11 @@ def select(roots: Sequence[Node]) -> Selection:
     selection = Selection([], on_device=on_device)
     for root in nodes:
         _select(root, "forward", -1, selection)
+    streams = {kernel.stream for call in selection.calls for kernel in call.kernels}
+    if len(streams) > 1:
+        for call in selection.calls:
+            if call.kernels:
+                call.attributes["stream"] = stream_of(call)
     _settle_phases(selection.calls)
     timed = [node for root in nodes for node in _timed(root)]
     if timed and not on_device:
@@ -118,27 +152,92 @@ def _select(node: Node, phase: str, forward: int, selection: Selection) -> None:
     elif node.name == "torch::autograd::AccumulateGrad":
         phase, forward = "backward", -1
     children = sorted(node.children, key=lambda child: child.order)
+    inside = [child for top in children for child in everything(top)]
     operator = aten.is_operator(node.name)
     composite = operator and aten.base_name(node.name) in aten.COMPOSITE
-    if operator and not (composite and any(aten.is_operator(child.name) for child in children)):
-        inside = [child for top in children for child in everything(top)]
-        selection.calls.append(Call(node, phase, forward, node.inputs, node.outputs, _duration(node, selection),
-                                    [ref for child in inside for ref in refs(child.inputs)],
-                                    [ref for child in inside for ref in refs(child.outputs)]))
+    collective = _collective(node, inside)
+    only_calls = composite and any(aten.is_operator(child.name) for child in children)
+    if collective or (operator and not only_calls and not any(_is_collective(child) for child in inside)):
+        selection.calls.append(_call(node, phase, forward, inside, selection, collective))
         return
     before = len(selection.calls)
     for child in children:
         _select(child, phase, forward, selection)
-    if composite and len(selection.calls) > before and not selection.on_device and node.duration is not None:
-        own = node.duration - sum(call.duration or 0 for call in selection.calls[before:])
+    if node.device is not None:  # its own kernels, beside those of the operators that it called
+        made = [ref for call in selection.calls[before:] for ref in refs(call.outputs)]
+        own = _call(node, phase, forward, [], selection, "")
+        own.inputs, own.rest = own.inputs + made, True
+        selection.calls.append(own)
+    elif operator and len(selection.calls) > before and not selection.on_device and node.duration is not None:
+        rest = node.duration - sum(call.duration or 0 for call in selection.calls[before:])
         last = selection.calls[-1]
-        last.duration = (last.duration or 0) + max(0, own)
+        last.duration = (last.duration or 0) + max(0, rest)
 
 
-def _duration(node: Node, selection: Selection) -> int | None:
+def _call(node: Node, phase: str, forward: int, inside: list[Node], selection: Selection, collective: str) -> Call:
+    """Returns the call of a node and the nodes inside it. collective: its name if it is one."""
+    kernels = [kernel for each in [node, *inside] for kernel in each.kernels]
+    duration = node.duration
     if selection.on_device:
-        return sum(inner.device or 0 for inner in everything(node))
-    return node.duration
+        duration = sum(each.device or 0 for each in [node, *inside])
+    call = Call(node, phase, forward, node.inputs, node.outputs, duration, aten.base_name(node.name),
+                aten.kind(node.name), {}, kernels, [ref for child in inside for ref in refs(child.inputs)],
+                [ref for child in inside for ref in refs(child.outputs)])
+    copies = {kernel.copy for kernel in kernels}
+    if collective:
+        call.base, call.kind = collective, f"collective.{collective}"
+        call.attributes = _figures([node, *inside], kernels)
+    elif len(copies) == 1 and copies not in ({""}, {"device_to_device"}):
+        direction = copies.pop()
+        call.base, call.kind = f"copy_{direction}", f"copy.{direction}"
+        call.attributes = {"bytes": sum(kernel.num_bytes for kernel in kernels)}
+    return call
+
+
+def _is_collective(node: Node) -> bool:
+    return bool(collectives.of_range(node.name) or collectives.of_operator(node.name)
+                or node.recorded.get("collective"))
+
+
+def _collective(node: Node, inside: Sequence[Node]) -> str:
+    """Returns the name of the collective that a node is, without operators around it; "" for other nodes."""
+    parameters = node.name == collectives.PARAMETERS
+    if not parameters and not collectives.is_range(node.name) and not collectives.of_operator(node.name):
+        return ""
+    kernels = [kernel for each in [node, *inside] for kernel in each.kernels]
+    recorded = [each.recorded.get("collective") for each in [node, *inside]]
+    ranges = [collectives.of_range(each.name) for each in [*inside, node]]
+    names = [*recorded, *ranges, collectives.of_operator(node.name),
+             *(collectives.of_kernel(kernel.name) for kernel in kernels if collectives.is_kernel(kernel.name))]
+    return next((name for name in names if name), "")
+
+
+def _figures(nodes: Sequence[Node], kernels: Sequence[Kernel]) -> dict[str, Any]:
+    """Returns bytes and group of a collective: as recorded, else the bytes of the tensors of its range."""
+    found: dict[str, Any] = {}
+    for recorded in [node.recorded for node in nodes] + [kernel.recorded for kernel in kernels]:
+        found |= {key: value for key, value in recorded.items() if key not in found}
+    found.pop("collective", None)
+    ranges = [node for node in nodes if collectives.is_range(node.name)]
+    for node in [*ranges, *(node for node in nodes if node.name == collectives.PARAMETERS), *nodes]:
+        size = sum(ref.num_bytes for ref in refs(node.inputs))
+        if size:
+            return {"bytes": size, **found}
+    return found
+
+
+def stream_of(call: Call) -> Any:
+    """Returns the stream in which the call spent most of its time; None without kernels."""
+    times: dict[Any, int] = {}
+    for kernel in call.kernels:
+        times[kernel.stream] = times.get(kernel.stream, 0) + kernel.duration
+    return max(times, key=lambda stream: times[stream], default=None)
+
+
+def short_name(kernel: str) -> str:
+    """Returns the name of a kernel without result, namespaces, template and arguments."""
+    plain = kernel.replace("(anonymous namespace)::", "").removeprefix("void ")
+    return re.sub(r"\W+", "_", re.split(r"[<(]", plain)[0].split("::")[-1].strip()) or "kernel"
 
 
 def _settle_phases(calls: list[Call]) -> None:

@@ -168,11 +168,12 @@ class _Builder:
         return f"parameter_{self.numbers[owner]}"
 
     def _op(self, call: Call, read: dict[Ref, Key], made: dict[Ref, Key]) -> None:
-        name = aten.base_name(call.node.name)
+        name = call.base
         written = aten.written_arguments(call.node.name, call.node.schema, call.inputs)
         changed = {read[ref] for position in written for ref in refs(call.inputs[position:position + 1])}
         own = dict.fromkeys(refs(call.outputs))
-        if own and not changed and all(ref in read and made[ref] == read[ref] for ref in own):
+        runs = self.selection.on_device and call.duration
+        if own and not changed and not runs and all(ref in read and made[ref] == read[ref] for ref in own):
             self.copies += 1  # returns its argument
             return
         number = len(self.graph.ops)
@@ -213,11 +214,11 @@ class _Builder:
               written: set[int]) -> None:
         shapes = [argument.shape if isinstance(argument, Ref) else None for argument in call.inputs]
         first = next(refs(call.outputs), None)
-        work = aten.flops(call.node.name, shapes, call.inputs, first.shape if first else None)
+        work = 0 if call.rest else aten.flops(call.node.name, shapes, call.inputs, first.shape if first else None)
         if work is None:
-            self.unknown[aten.kind(call.node.name)] += 1
+            self.unknown[call.kind] += 1
         is_view = bool(outputs) and not changed and all(self.graph.tensors[t].alias_of is not None for t in outputs)
-        attributes: dict[str, Any] = {}
+        attributes = dict(call.attributes)
         full = f"{name}_{self.counts[name]}"
         self.counts[name] += 1
         if call.phase == "backward" and call.forward_sequence in self.by_sequence:
@@ -226,7 +227,7 @@ class _Builder:
             self.by_sequence[call.node.sequence] = full
         label = next((self._label(key, self.memory[key].root) for key in sorted(changed, key=str)
                       if call.phase == "update" and self._label(key, self.memory[key].root)), None)
-        self.graph.op(full, aten.kind(call.node.name), inputs, outputs, control_inputs=sorted(waits), flops=work or 0,
+        self.graph.op(full, call.kind, inputs, outputs, control_inputs=sorted(waits), flops=work or 0,
                       bytes_accessed=0 if is_view or name.startswith(("empty", "new_empty")) else None,
                       phase=call.phase, colocate=label, attributes=attributes,
                       cost_ns={} if call.duration is None or self.device_kind is None
@@ -248,7 +249,7 @@ class _Builder:
         return tensor
 
     def _add(self, call: Call, ref: Ref, index: int, alias: int | None) -> int:
-        name = aten.base_name(call.node.name)
+        name = call.base
         number = f"{name}_{self.counts[name]}" + (f":{index}" if index else "")
         role = "gradient" if call.phase == "backward" and ref.dtype in ("f64", "f32", "f16", "bf16") else "activation"
         return self.graph.tensor(number, ref.shape, ref.dtype, role=role, num_bytes=ref.num_bytes, alias_of=alias)

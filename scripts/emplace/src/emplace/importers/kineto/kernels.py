@@ -1,0 +1,167 @@
+"""The kernels of a step: those of the step, those of the steps around it, and the operator of each.
+
+A kernel names its operator by `External id`, or it has the `correlation` of its launch; then the operator is the
+innermost one that was running on the thread of the launch. Files of 2021 to 2023 have the correlation in both places
+(`External id` counts launches there, not operators), so theirs is not used.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import dataclasses
+import itertools
+import re
+from typing import Any, Iterable, Sequence
+
+from ..traces import collectives
+from ..traces.calls import Kernel, Node, short_name
+
+KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
+LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
+HOSTS = ("cpu_op", "user_annotation")
+_COPY = re.compile(r"Memcpy (\w)to(\w)")
+_MEMORY = {"H": "host", "D": "device", "A": "device", "P": "peer"}
+Event = dict[str, Any]
+
+
+@dataclasses.dataclass
+class StepKernels:
+    """The kernels and copies of a file, seen from one step. Those of `lost` began in the step, but nobody is known to
+    have launched them."""
+
+    own: list[Event] = dataclasses.field(default_factory=list)
+    lost: list[Event] = dataclasses.field(default_factory=list)
+    before: list[Event] = dataclasses.field(default_factory=list)
+    after: list[Event] = dataclasses.field(default_factory=list)
+
+
+def forget_false_ids(events: Iterable[Event]) -> None:
+    """Removes `External id` from kernels and launches if it is the correlation in all kernels."""
+    events = [event for event in events if event.get("cat") in KERNELS + LAUNCHES]
+    kernels = [event["args"] for event in events if event["cat"] in KERNELS and "External id" in event.get("args", {})]
+    if all(arguments["External id"] == arguments.get("correlation") for arguments in kernels):
+        for event in events:
+            event.get("args", {}).pop("External id", None)
+
+
+def of_step(events: Sequence[Event], begin: float, end: float) -> StepKernels:
+    """Returns the kernels of the step in which the host was in [begin, end) [us].
+
+    A kernel belongs to the step that launched it. Kernels of one stream run in the order of their launches, so one
+    without a recorded launch is of an earlier step if it ran before all kernels of this step in its stream.
+    """
+    found = StepKernels()
+    launches = _by(events, "correlation", LAUNCHES)
+    callers = _by(events, "External id", HOSTS)
+    unknown = []
+    for kernel in (event for event in events if event.get("cat") in KERNELS):
+        arguments = kernel.get("args", {})
+        launch = launches.get(arguments.get("correlation")) or callers.get(arguments.get("External id"))
+        if launch is None:
+            unknown.append(kernel)
+        else:
+            (found.before if launch["ts"] < begin else found.after if launch["ts"] >= end else found.own).append(kernel)
+    first, last = _ends(found.own)
+    for kernel in unknown:
+        stream = _stream(kernel) if _stream(kernel) in first else None
+        if kernel["ts"] < first.get(stream, begin):
+            found.before.append(kernel)
+        elif kernel["ts"] >= max(end, last.get(stream, end)):
+            found.after.append(kernel)
+        else:
+            found.lost.append(kernel)
+    return found
+
+
+def attribute(kernels: Iterable[Event], events: Iterable[Event], nodes: Sequence[tuple[Event, Node]],
+              tops: list[Node]) -> None:
+    """Gives every operator its kernels.
+
+    A kernel launched outside of all operators becomes a node `kernel::NAME` of its own.
+    """
+    by_external = {event["args"]["External id"]: (event, node) for event, node in nodes
+                   if "External id" in event.get("args", {})}
+    launches = _by(events, "correlation", LAUNCHES)
+    threads = _Threads(nodes)
+    for event in kernels:
+        arguments = event.get("args", {})
+        launch = launches.get(arguments.get("correlation"))
+        caller = by_external.get(arguments.get("External id"))
+        if caller is None and launch is not None:
+            caller = by_external.get(launch["args"].get("External id")) or threads.running(launch)
+        kernel = _kernel(event)
+        if caller is not None and (caller[0]["cat"] == "cpu_op" or collectives.is_range(caller[1].name)):
+            node = caller[1]
+        else:
+            node = Node(id=0, name=_own_name(kernel), order=(launch or event)["ts"])
+            (tops if caller is None else caller[1].children).append(node)
+        node.kernels.append(kernel)
+        node.device = (node.device or 0) + kernel.duration
+
+
+def length(kernels: Iterable[Event]) -> int:
+    """Returns the sum of the durations [ns]."""
+    return sum(round(1000 * kernel["dur"]) for kernel in kernels)
+
+
+def _kernel(event: Event) -> Kernel:
+    arguments = event.get("args", {})
+    match = _COPY.match(str(event.get("name"))) if event["cat"] == "gpu_memcpy" else None
+    copy = f"{_MEMORY.get(match[1], 'other')}_to_{_MEMORY.get(match[2], 'other')}" if match else ""
+    size = arguments.get("bytes")
+    return Kernel(str(event.get("name")), round(1000 * event["ts"]), round(1000 * event["dur"]),
+                  arguments.get("stream"), copy, size if isinstance(size, int) and size > 0 else 0,
+                  collectives.recorded(arguments))
+
+
+def _own_name(kernel: Kernel) -> str:
+    """Returns the name of the node of a kernel without an operator."""
+    if collectives.is_kernel(kernel.name):
+        return f"nccl:{collectives.of_kernel(kernel.name)}"
+    return f"kernel::{short_name(kernel.name)}"
+
+
+def _by(events: Iterable[Event], number: str, categories: Sequence[str]) -> dict[int, Event]:
+    return {event["args"][number]: event for event in events
+            if event.get("cat") in categories and number in event.get("args", {})}
+
+
+def _stream(kernel: Event) -> tuple[Any, Any]:
+    arguments = kernel.get("args", {})
+    return arguments.get("device"), arguments.get("stream")
+
+
+def _ends(kernels: Sequence[Event]) -> tuple[dict[Any, float], dict[Any, float]]:
+    """Returns the begins of the first and of the last kernel [us] by stream, and by None of all streams."""
+    begins: dict[Any, list[float]] = collections.defaultdict(list)
+    for kernel in kernels:
+        begins[_stream(kernel)].append(kernel["ts"])
+        begins[None].append(kernel["ts"])
+    return ({stream: min(times) for stream, times in begins.items()},
+            {stream: max(times) for stream, times in begins.items()})
+
+
+class _Threads:
+    """Finds the operator or range that was running on a thread at a time."""
+
+    def __init__(self, nodes: Iterable[tuple[Event, Node]]) -> None:
+        self._by_thread: dict[Any, list[tuple[Event, Node]]] = {}
+        for event, node in nodes:
+            self._by_thread.setdefault(event.get("tid"), []).append((event, node))
+        for thread in self._by_thread.values():
+            thread.sort(key=lambda pair: (pair[0]["ts"], -pair[0]["dur"]))
+        self._begins = {key: [event["ts"] for event, _ in thread] for key, thread in self._by_thread.items()}
+        self._ends = {key: list(itertools.accumulate((event["ts"] + event["dur"] for event, _ in thread), max))
+                      for key, thread in self._by_thread.items()}  # the latest end so far
+
+    def running(self, launch: Event) -> tuple[Event, Node] | None:
+        """Returns the most recently begun event among those running when a kernel was launched."""
+        thread = self._by_thread.get(launch.get("tid"), [])
+        for place in range(bisect.bisect_right(self._begins.get(launch.get("tid"), []), launch["ts"]) - 1, -1, -1):
+            event, _ = thread[place]
+            if launch["ts"] <= event["ts"] + event["dur"]:
+                return thread[place]
+            if launch["ts"] > self._ends[launch.get("tid")][place]:
+                break
+        return None
