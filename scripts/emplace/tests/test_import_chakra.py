@@ -198,7 +198,7 @@ class Chakra(Folder):
         self.assertEqual((product["kind"], product["flops"], product["cost_ns"]), ("aten.mm", 65536, {"h100": 3000}))
         self.assertEqual([tensors[product["outputs"][0]][key] for key in ("shape", "dtype", "bytes")],
                          [[32, 32], "f32", 4096])
-        self.assertEqual((sync["kind"], sync["inputs"]), ("chakra.all_reduce", product["outputs"]))
+        self.assertEqual((sync["kind"], sync["inputs"]), ("collective.all_reduce", product["outputs"]))
         self.assertEqual((load["kind"], load["control_inputs"]), ("chakra.mem_load", [product["id"]]))
         self.assertEqual(tensors[load["outputs"][0]]["bytes"], 100)
         self.assertEqual(end["inputs"], [*sync["outputs"], *load["outputs"]])
@@ -233,6 +233,18 @@ class Chakra(Folder):
         self.assertEqual(self.document(gzip.compress(text), *options, name="trace.json"),
                          self.document(self.trace, *options))
 
+    def test_edges_to_nodes_that_are_not_there(self) -> None:
+        trace = METADATA + message(1, "a", 4, control=(3, 1)) + message(2, "b", 4, data=(1, 9), control=(3,))
+        imported = importers.read(self.write("trace.et", trace))
+        ops = by_name(imported.document)
+        self.assertEqual((ops["b#2"]["inputs"], ops["b#2"].get("control_inputs")), (ops["a#1"]["outputs"], None))
+        self.assertEqual([str(dropped) for dropped in imported.dropped][:3], [
+            "edges of data_deps x 1: they lead to 1 nodes that the trace does not have; --strict refuses them",
+            "edges of ctrl_deps x 2: they lead to 1 nodes that the trace does not have; --strict refuses them",
+            "edges of ctrl_deps x 1: they lead from a node to itself"])
+        self.refused("node 2 'b': data_deps names 9, but there is no such node (1 such edges)", self.path("trace.et"),
+                     "--strict")
+
     def test_every_kind_of_attribute(self) -> None:
         packed = field(10, field(1, "list") + field(10, field(1, varint(3) + varint(-1))))
         fixed = field(10, field(1, "double") + varint(3 << 3 | 1) + struct.pack("<d", 1.5))
@@ -246,7 +258,6 @@ class Chakra(Folder):
                                (b"", "the file is empty"),
                                (b"\xff" * 20, "a number has no end"),
                                (METADATA + message(1, "a", 4) + message(1, "b", 4), "nodes have the id 1: 'a' and 'b'"),
-                               (METADATA + message(1, "a", 4, data=(9,)), "data_deps names 9, but there is no"),
                                (METADATA + message(1, "a", 99), "its type is 99"),
                                (METADATA, "none of its 0 nodes does work"),
                                (METADATA + message(1, "a", 4, data=(2,)) + message(2, "b", 4, data=(1,)), "cycle"),

@@ -66,7 +66,7 @@ class ByHand(TestCase):
         self.assertEqual(report.simulated.ops["measured"], 5)
         self.assertEqual(report.simulated.shares["measured"], 1)
         self.assertEqual(set(report.simulated.ops), {"measured", "free"})
-        self.assertIn("1 kernels have no operator in the trace", costs.warnings[0])
+        self.assertIn("1 kernels have no launch in the trace", costs.warnings[0])
         document = json.loads(costs.text)
         self.assertEqual(document["machine"], f"box: {H100}")
         self.assertEqual(document["properties"], {

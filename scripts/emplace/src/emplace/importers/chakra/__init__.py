@@ -38,6 +38,8 @@ _JSON_KEYS = {"ctrlDeps": "ctrl_deps", "dataDeps": "data_deps", "durationMicros"
 
 def add_arguments(parser: Any) -> None:
     parser.add_argument("--device-kind", metavar="NAME", help="on which the durations were measured, such as h100")
+    parser.add_argument("--strict", action="store_true", help="refuse a trace of Chakra with edges to nodes that it does "
+                                                              "not have, instead of leaving them out")
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:
@@ -56,11 +58,11 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
             metadata, found = protobuf.read(data)
         except protobuf.WireError as error:
             raise ImportFailure(f"{model}: is neither JSON nor a Chakra trace in protobuf: {error}") from None
-        return _of_nodes(found, metadata["version"], name, options.device_kind, model)
+        return _of_nodes(found, metadata["version"], name, options.device_kind, model, options.strict)
     if len(documents) == 1 and "nodes" in documents[0]:
         return import_chakra(documents[0], device_kind=options.device_kind, name=name, path=model)
     return _of_nodes([_json_node(each, model) for each in documents if "id" in each],
-                     str(documents[0].get("version", "")), name, options.device_kind, model)
+                     str(documents[0].get("version", "")), name, options.device_kind, model, options.strict)
 
 
 def import_chakra(document: dict[str, Any], *, device_kind: str | None = None, name: str = "trace",
@@ -90,14 +92,15 @@ def of_selection(selection: calls.Selection, framework: str, exporter: str, name
     return Imported(graph.document(), told)
 
 
-def _of_nodes(found: list[dict[str, Any]], version: str, name: str, device_kind: str | None, path: str) -> Imported:
+def _of_nodes(found: list[dict[str, Any]], version: str, name: str, device_kind: str | None, path: str,
+              strict: bool) -> Imported:
     if nodes.has_durations(found) and not device_kind:
         raise ImportFailure(f"{path}: has durations, but does not name the device; give --device-kind NAME")
     timed = nodes.has_durations(found)
     settings = {"device_kind": device_kind} if timed else {}
     graph = graph_file.GraphBuilder(name, {"framework": f"chakra {version}".strip(), "exporter": EXPORTER,
                                            "model": name, **settings})
-    told = nodes.build(found, graph, device_kind if timed else None, path)
+    told = nodes.build(found, graph, device_kind if timed else None, path, strict)
     return Imported(graph.document(), told)
 
 

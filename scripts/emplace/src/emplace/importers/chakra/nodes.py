@@ -7,6 +7,7 @@ import collections
 from typing import Any
 
 from .. import Dropped, ImportFailure, graph_file
+from ..traces import collectives
 
 _KINDS = {"COMP_NODE": "chakra.comp", "MEM_LOAD_NODE": "chakra.mem_load", "MEM_STORE_NODE": "chakra.mem_store",
           "COMM_SEND_NODE": "chakra.send", "COMM_RECV_NODE": "chakra.recv", "STORAGE_NODE": "chakra.storage",
@@ -15,20 +16,18 @@ _COLLECTIVES = ("all_reduce", "reduce", "all_gather", "gather", "scatter", "broa
                 "reduce_scatter_block", "barrier")
 
 
-def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_kind: str | None,
-          path: str) -> list[Dropped]:
-    """Fills `graph` and returns the dropped parts. Throws ImportFailure if the trace contradicts itself."""
+def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_kind: str | None, path: str,
+          strict: bool = False) -> list[Dropped]:
+    """Fills `graph` and returns the dropped parts.
+
+    Throws ImportFailure if the trace contradicts itself; strict: also if an edge leads to no node of the trace.
+    """
     by_id: dict[int, dict[str, Any]] = {}
     for node in nodes:
         if by_id.setdefault(node["id"], node) is not node:
             raise ImportFailure(f"{path}: two nodes have the id {node['id']}: {by_id[node['id']]['name']!r} and "
                                 f"{node['name']!r}")
-    for node in nodes:
-        for key in ("data_deps", "ctrl_deps"):
-            for other in node[key]:
-                if other not in by_id:
-                    raise ImportFailure(f"{path}: node {node['id']} {node['name']!r}: {key} names {other}, but there "
-                                        f"is no such node")
+    told = _drop_edges(nodes, by_id, path, strict)
     on_device = any(node["attr"].get("is_cpu_op") is False for node in nodes)
     left_out = {node["id"] for node in nodes if node["type"] in ("METADATA_NODE", "INVALID_NODE")
                 or (on_device and node["attr"].get("is_cpu_op"))}
@@ -60,7 +59,6 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
                                                         if other not in data[node["id"]]], flops=work,
                  cost_ns={device_kind: duration} if device_kind and (duration or not work) else {},
                  attributes=_attributes(node))
-    told = []
     host = sum(1 for node in nodes if node["id"] in left_out and node["attr"].get("is_cpu_op"))
     if on_device and host:
         told.append(Dropped("host nodes", host, "the trace has nodes of a device, so nodes that waited for the host "
@@ -75,6 +73,28 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
                             "its measured time"))
     told.append(Dropped("phases and parameters", len(kept), "a Chakra trace does not have them; all ops are forward, "
                                                             "and the initial contents of memory are not known"))
+    return told
+
+
+def _drop_edges(nodes: list[dict[str, Any]], by_id: dict[int, dict[str, Any]], path: str,
+                strict: bool) -> list[Dropped]:
+    """Removes edges to nodes that the trace does not have, and of nodes to themselves."""
+    told = []
+    for key in ("data_deps", "ctrl_deps"):
+        missing = [(node, other) for node in nodes for other in node[key] if other not in by_id]
+        if missing and strict:
+            node, other = missing[0]
+            raise ImportFailure(f"{path}: node {node['id']} {node['name']!r}: {key} names {other}, but there is no "
+                                f"such node ({len(missing):,} such edges)")
+        loops = sum(other == node["id"] for node in nodes for other in node[key])
+        for node in nodes:
+            node[key] = [other for other in node[key] if other in by_id and other != node["id"]]
+        if missing:
+            told.append(Dropped(f"edges of {key}", len(missing), f"they lead to {len({other for _, other in missing})} "
+                                                                 "nodes that the trace does not have; --strict refuses "
+                                                                 "them"))
+        if loops:
+            told.append(Dropped(f"edges of {key}", loops, "they lead from a node to itself"))
     return told
 
 
@@ -103,11 +123,16 @@ def _kind(node: dict[str, Any]) -> str:
     if node["type"] == "COMM_COLL_NODE":
         number = node["attr"].get("comm_type")
         known = isinstance(number, int) and 0 <= number < len(_COLLECTIVES)
-        return f"chakra.{_COLLECTIVES[number]}" if known else "chakra.collective"
+        return f"collective.{_COLLECTIVES[number]}" if known else f"collective.{_by_name(node['name'])}"
     name = node["name"]
     if node["type"] == "COMP_NODE" and name.startswith("aten::"):
         return "aten." + name[len("aten::"):].rstrip("_")
     return _KINDS[node["type"]]
+
+
+def _by_name(name: str) -> str:
+    found = collectives.of_operator(name) or collectives.of_range(name)
+    return found or (collectives.of_kernel(name) if collectives.is_kernel(name) else "other")
 
 
 def _literal(text: Any) -> list[Any]:
