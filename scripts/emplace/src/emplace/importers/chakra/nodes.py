@@ -34,10 +34,11 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
     kept = [node for node in nodes if node["id"] not in left_out]
     if not kept:
         raise ImportFailure(f"{path}: none of its {len(nodes)} nodes does work")
-    data = {node["id"]: _through(node["id"], "data_deps", by_id, left_out) for node in kept}
-    control = {node["id"]: _through(node["id"], "ctrl_deps", by_id, left_out) for node in kept}
     results: dict[int, int] = {}
     ids = {node["id"]: index for index, node in enumerate(kept)}
+    through = _through([by_id[number] for number in by_id if number in left_out], ids)
+    data, control = ({node["id"]: _waits(node, key, kept, ids, through) for node in kept}
+                     for key in ("data_deps", "ctrl_deps"))
     names: collections.Counter[str] = collections.Counter()
     unsized = 0
     for node in kept:
@@ -102,21 +103,33 @@ def has_durations(nodes: list[dict[str, Any]]) -> bool:
     return any(node["duration_micros"] > 0 for node in nodes)
 
 
-def _through(start: int, key: str, by_id: dict[int, dict[str, Any]], left_out: set[int]) -> list[int]:
-    """Returns the nodes that a node waits for. A left-out node is replaced by the nodes it waits for, by any edge."""
-    found: dict[int, None] = {}
-    seen: set[int] = set()
-    waiting = list(by_id[start][key])
-    while waiting:
-        other = waiting.pop(0)
-        if other in seen or other == start:
-            continue
-        seen.add(other)
-        if other in left_out:
-            waiting = by_id[other]["data_deps"] + by_id[other]["ctrl_deps"] + waiting
-        else:
-            found[other] = None
-    return list(found)
+def _through(left_out: list[dict[str, Any]], ids: dict[int, int]) -> dict[int, int]:
+    """Returns for each left-out node the kept nodes that it waits for, by any edge and through other left-out nodes.
+
+    Bit i of the value stands for kept node i. ids: node -> i.
+    """
+    found = {node["id"]: 0 for node in left_out}
+    changed = True
+    while changed:  # again for edges to nodes that stand later in the file
+        changed = False
+        for node in left_out:
+            waits = found[node["id"]]
+            for other in (*node["data_deps"], *node["ctrl_deps"]):
+                waits |= 1 << ids[other] if other in ids else found[other]
+            changed |= waits != found[node["id"]]
+            found[node["id"]] = waits
+    return found
+
+
+def _waits(node: dict[str, Any], key: str, kept: list[dict[str, Any]], ids: dict[int, int],
+           through: dict[int, int]) -> list[int]:
+    """Returns the kept nodes that a kept node waits for: those it names, then those that left-out nodes wait for."""
+    direct = dict.fromkeys(other for other in node[key] if other in ids)
+    rest = 0
+    for other in node[key]:
+        rest |= through.get(other, 0)
+    behind = (kept[place]["id"] for place in range(rest.bit_length()) if rest >> place & 1)
+    return [*direct, *(other for other in behind if other not in direct and other != node["id"])]
 
 
 def _kind(node: dict[str, Any]) -> str:
