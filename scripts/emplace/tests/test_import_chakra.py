@@ -138,6 +138,24 @@ class ExecutionTraces(unittest.TestCase):
         self.assertEqual(ops["mm_0"]["cost_ns"], {"h100": 3500})
         self.assertEqual(ops["add_0"]["cost_ns"], {"h100": 0})
 
+    def test_collectives(self) -> None:
+        gradient, shard = tensor(1, [100]), tensor(2, [25])
+        parameters = [gradient, 7, (["pg0", "data parallel"], [[], []], "GenericList[String,String]"), 0,
+                      "_reduce_scatter_base"]
+        document = {"schema": "1.1.1", "nodes": [
+            node(1, 1, "[pytorch|profiler|execution_trace|process]"),
+            node(2, 1, "aten::neg", [tensor(3, [100])], [gradient]),
+            node(3, 1, "c10d::_reduce_scatter_base_", [shard, gradient], [],
+                 "c10d::_reduce_scatter_base_(Tensor output, Tensor input) -> (Tensor, Work)"),
+            node(4, 3, "record_param_comms", parameters, [shard]), node(5, 4, "nccl:_reduce_scatter_base", [gradient]),
+            node(6, 1, "record_param_comms", [7, 0, 0, "wait"]), node(7, 1, "aten::exp", [shard], [tensor(4, [25])])]}
+        ops = by_name(self.imported(document).document)
+        self.assertEqual((ops["reduce_scatter_0"]["kind"], ops["reduce_scatter_0"]["attributes"]),
+                         ("collective.reduce_scatter", {"bytes": 400, "group": "pg0"}))
+        self.assertLess({*ops["neg_0"]["outputs"]}, {*ops["reduce_scatter_0"]["inputs"]})
+        self.assertEqual(ops["exp_0"]["inputs"], ops["reduce_scatter_0"]["outputs"])  # written, if the schema hides it
+        self.assertFalse([name for name in ops if "wait" in name or "param" in name.replace("parameter", "")])
+
     def test_work(self) -> None:
         def flops(name, inputs, values=(), output=None):
             return aten.flops(f"aten::{name}", inputs, [*values], output)

@@ -60,8 +60,8 @@ class ByHand(Folder):
                 costs = {name: op["cost_ns"] for name, op in self.ops(imported).items() if "cost_ns" in op}
                 self.assertEqual(costs, {"mm_0": {kind: 3000}, "ones_like_0": {kind: 1250}, "t_0": {kind: 0},
                                          "mm_1": {kind: 3000}, "mul_0": {kind: 1000}, "add_0": {kind: 2000}})
-                self.assertEqual(imported.notes, ["kernels of the step: 0.019 ms, 0.010 ms in the graph, 0.009 ms lost "
-                                                  "(46.8%)"])
+                self.assertEqual(imported.notes[-1], "kernels of the step: 0.019 ms, 0.010 ms in the graph, 0.009 ms "
+                                                     "lost (46.8%)")
                 self.assertEqual(str(imported.dropped[0]), "kernel of_somebody_else x 1: lost, 0.009 ms (46.8% of the "
                                                            "step's kernels): no launch in the trace")
                 self.assertIn("46.8% of the kernels' time (0.009 ms of 0.019 ms) is not in the graph: of_somebody_else "
@@ -151,6 +151,67 @@ class ByHand(Folder):
         self.assertEqual(ops["mm_1"]["inputs"], ops["mm_0"]["outputs"])
         self.assertEqual(ops["all_to_all_0"]["inputs"], ops["all_reduce_0"]["outputs"])
         self.assertEqual((imported.document["source"]["rank"], imported.document["source"]["world_size"]), (0, 2))
+
+    def test_joined_by_order(self) -> None:
+        def without_numbers() -> dict:
+            document = gpu_trace()
+            document["traceEvents"].pop()
+            for each in document["traceEvents"]:
+                each.get("args", {}).pop("Record function id", None)
+            return document
+        numbered = gpu_trace()
+        numbered["traceEvents"].pop()
+        expected = import_kineto(numbered, training_step())
+        self.assertIn("joined by number: 10 of 10 calls (100.0%), 100.0% of the kernels' time", expected.notes)
+        imported = import_kineto(without_numbers(), training_step())
+        self.assertEqual(imported.document, expected.document)
+        self.assertEqual(imported.notes[0], "joined by thread and order: 10 of 10 calls (100.0%), 100.0% of the kernels' "
+                                            "time")
+
+        twice = training_step()  # two steps, of which the trace has one
+        later = copy.deepcopy(twice["nodes"][2:])
+        for record in later:
+            record["id"] += 100
+            record["ctrl_deps"] += 100 if record["ctrl_deps"] > 2 else 0
+            record["attrs"][0]["value"] += 100
+        twice["nodes"] += later
+        costs = [{name: op.get("cost_ns") for name, op in self.ops(each).items()}
+                 for each in (import_kineto(without_numbers(), twice), expected)]
+        self.assertEqual(*costs)
+
+        document = without_numbers()  # a kernel outside of operators, and a call that the execution trace does not have
+        document["traceEvents"] += [launch(112, 23), kernel("fused", 140, 7, 23),
+                                    event("aten::empty", 46, 2, 30), launch(47, 24), kernel("inner", 55, 2, 24)]
+        document["traceEvents"][-3]["args"].pop("Record function id")
+        imported = import_kineto(document, training_step())
+        costs = {name: op["cost_ns"]["nvidia_h100_80gb_hbm3"] for name, op in self.ops(imported).items()
+                 if "cost_ns" in op}
+        self.assertEqual((costs["kernel.fused_0"], costs["ones_like_0"], sum(costs.values())), (7000, 3250, 19_250))
+        self.assertIn("joined by thread and order: 10 of 11 calls (90.9%), 100.0% of the kernels' time", imported.notes)
+
+    def test_pairs_of_different_runs(self) -> None:
+        def changed(*places: int, **values) -> dict:
+            document = gpu_trace()
+            for place, each in enumerate(document["traceEvents"]):
+                each.get("args", {}).pop("Record function id", None)
+                each.update(values if place in places else {})
+            return document
+        for trace, expected in (
+                (changed(2, 7, name="aten::bmm"), "are not of the same run: calls in a step (1 and 1 steps): aten::bmm "
+                                                  "2 and 0, aten::mm 0 and 2; record both at once"),
+                (changed(2, args={"Input Dims": [[4, 8], [8, 3]], "Input type": ["float"] * 2, "External id": 504}),
+                 "1 of 8 joined calls have other shapes, such as aten::mm [4, 8] and [4, 6]"),
+                (changed(2, 3, ts=500), "the order of 2 of 10 calls differs")):
+            with self.subTest(expected), self.assertRaises(importers.ImportFailure) as caught:
+                import_kineto(trace, training_step())
+            self.assertIn(expected, str(caught.exception))
+        other = training_step() | {"pid": 77}  # of another process
+        document = changed()
+        document["traceEvents"].pop()
+        self.assertIn("joined by thread", import_kineto(copy.deepcopy(document), other).notes[0])
+        document["traceEvents"][3]["args"]["Input Dims"] = [[8, 3]]
+        with self.assertRaisesRegex(importers.ImportFailure, r"same run \(processes 1 and 77\): 1 of 8 joined calls"):
+            import_kineto(document, other)
 
     def test_one_of_several_steps(self) -> None:
         trace = cpu_trace()

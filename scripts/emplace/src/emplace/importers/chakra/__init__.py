@@ -38,8 +38,8 @@ _JSON_KEYS = {"ctrlDeps": "ctrl_deps", "dataDeps": "data_deps", "durationMicros"
 
 def add_arguments(parser: Any) -> None:
     parser.add_argument("--device-kind", metavar="NAME", help="on which the durations were measured, such as h100")
-    parser.add_argument("--strict", action="store_true", help="refuse a trace of Chakra with edges to nodes that it does "
-                                                              "not have, instead of leaving them out")
+    parser.add_argument("--strict", action="store_true", help="refuse a trace of Chakra with edges to nodes that it "
+                                                              "does not have, instead of leaving them out")
 
 
 def read(model: str | None, options: argparse.Namespace) -> Imported:

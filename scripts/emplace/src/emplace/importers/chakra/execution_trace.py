@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from .. import ImportFailure
-from ..traces import aten
+from ..traces import aten, collectives
 from ..traces.calls import Node, Ref
 
 
@@ -63,8 +63,10 @@ def _node(record: Mapping[str, Any]) -> Node:
     duration = record.get("inclusive_dur", record.get("dur"))
     name = record["name"]
     backward = "Backward" in name
+    inputs = _arguments(record, "input")
+    recorded = collectives.of_arguments(inputs) if name == collectives.PARAMETERS else {}
     return Node(id=int(attributes.get("rf_id", record["id"])), name=name,
-                order=float(attributes.get("rf_id", record["id"])), inputs=_arguments(record, "input"),
+                order=float(attributes.get("rf_id", record["id"])), inputs=inputs, recorded=recorded,
                 outputs=_arguments(record, "output"), schema=str(attributes.get("op_schema") or ""),
                 sequence=-1 if backward else sequence, forward_sequence=sequence if backward else -1,
                 duration=None if duration is None else _nanoseconds(duration, "its duration"))

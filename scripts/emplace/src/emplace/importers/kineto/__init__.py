@@ -1,7 +1,10 @@
 """Traces of PyTorch's profiler: `emplace import --from kineto trace.json --execution-trace et.json`.
 
     trace   the file: operators, kernels, durations
+    kernels kernels of the step, and the operator of each
+    losses  account of the kernels' time
     copies  copies between host and GPUs
+    join    trace and execution trace of the same run
     order   a graph from the order of the calls, used if their tensors are not known
 """
 
@@ -14,7 +17,7 @@ from typing import Any
 from .. import Dropped, Imported, ImportFailure, graph_file, read_json
 from ..chakra import execution_trace, of_selection
 from ..traces import calls
-from . import losses, order, trace
+from . import join, losses, order, trace
 
 EXPORTER = "emplace import --from kineto"
 EPILOG = """
@@ -74,14 +77,13 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
     settings: dict[str, Any] = {} if found.step is None else {"step": found.step}
     settings |= {key: value for key, value in _distributed(document).items() if key in ("rank", "world_size")}
     account = losses.Account.of(found)
-    told: list[Dropped] = []
     if execution is None:
         selection = calls.select(found.nodes)
         settings = {"device_kind": kind, "dependencies": "order of calls", **settings}
         graph = graph_file.GraphBuilder(name, {"framework": framework, "exporter": EXPORTER, "model": name, **settings})
         if not selection.calls:
             raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
-        told += order.build(selection, graph, kind)
+        told = order.build(selection, graph, kind)
         if not found.has_shapes:
             told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True), so there "
                                                                 "are no bytes and FLOPs"))
@@ -89,10 +91,11 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
         account.settle(imported, found, path, allow_loss)
         return imported
     roots = execution_trace.roots(execution, execution_path)
-    told = _join(roots, found, path, execution_path)
+    joined = join.join(roots, execution.get("pid"), found, account, f"{path}, {execution_path}")
     imported = of_selection(calls.select(roots), framework, EXPORTER, name, kind, execution_path,
                             dependencies="execution trace", **settings)
-    imported.dropped = told + imported.dropped
+    imported.dropped = joined.told + imported.dropped
+    imported.notes.append(joined.note)
     account.settle(imported, found, path, allow_loss)
     return imported
 
@@ -100,37 +103,3 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
 def _distributed(document: dict[str, Any]) -> dict[str, Any]:
     found = document.get("distributedInfo")
     return found if isinstance(found, dict) else {}
-
-
-def _join(roots: list[calls.Node], found: trace.Trace, path: str, execution_path: str) -> list[Dropped]:
-    """Gives the nodes of the execution trace the durations of the profiler's; both number calls alike.
-
-    Removes the calls that the profiler did not record (those of another step).
-    """
-    matched = 0
-    for node in (node for root in roots for node in calls.everything(root)):
-        other = found.by_function.get(node.id)
-        if other is None or node.id == 0:
-            continue
-        if other.name != node.name:
-            raise ImportFailure(f"{path}, {execution_path}: are not of the same run: call {node.id} is {other.name!r} "
-                                "in "
-                                f"one and {node.name!r} in the other; record both at once (see --from kineto --help)")
-        matched += 1
-        node.duration, node.device = other.duration, other.device
-    total = len(found.by_function)
-    if not total or 2 * matched < total:
-        raise ImportFailure(f"{path}, {execution_path}: {matched} of {total} calls are in both; record both at once "
-                            f"(see --from kineto --help)")
-    _prune(roots, found)
-    told = []
-    if matched < total:
-        told.append(Dropped("calls that the execution trace does not have", total - matched, "left out"))
-    return told
-
-
-def _prune(nodes: list[calls.Node], found: trace.Trace) -> None:
-    """Removes the nodes that the profiler did not record, except ranges around recorded nodes."""
-    for node in nodes:
-        _prune(node.children, found)
-    nodes[:] = [node for node in nodes if node.id in found.by_function or node.children]

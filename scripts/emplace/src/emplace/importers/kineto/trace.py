@@ -184,11 +184,11 @@ def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], b
         has_shapes |= "Input Dims" in arguments
         sequence = int(arguments.get("Sequence number", -1))
         backward = "Backward" in event.get("name", "")
+        thread = (event.get("pid"), event.get("tid"))
         node = Node(id=int(arguments.get("Record function id", len(nodes))), name=event.get("name", ""),
                     order=event["ts"], inputs=_inputs(arguments), sequence=-1 if backward else sequence,
                     forward_sequence=sequence if backward else -1, duration=round(1000 * event["dur"]),
-                    recorded=collectives.recorded(arguments))
-        thread = (event.get("pid"), event.get("tid"))
+                    recorded=collectives.recorded(arguments), thread=thread)
         while stack and (stack[-1][1] != thread or stack[-1][0] <= event["ts"]):
             stack.pop()
         (stack[-1][2].children if stack else tops).append(node)

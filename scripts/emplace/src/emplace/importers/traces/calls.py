@@ -42,7 +42,7 @@ class Node:
 
     inputs: for each argument a Ref, a list of them, or another value; outputs likewise. order: nodes
     began in this order. duration: host time including inner nodes; device: time of its own kernels, which are in
-    `kernels` if the trace has them one by one. recorded: figures of a collective.
+    `kernels` if the trace has them one by one. recorded: figures of a collective. thread: None if not known.
     """
 
     id: int
@@ -58,6 +58,7 @@ class Node:
     children: list["Node"] = dataclasses.field(default_factory=list)
     kernels: list[Kernel] = dataclasses.field(default_factory=list)
     recorded: dict[str, Any] = dataclasses.field(default_factory=dict)
+    thread: Any = None
 
 
 @dataclasses.dataclass

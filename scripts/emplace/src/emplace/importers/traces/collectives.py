@@ -7,7 +7,7 @@ first. Since 2.3 record_param_comms and the kernels say more (`Collective name`,
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 _RANGE = re.compile(r"(nccl|rccl|gloo|ucc|mpi|xccl|hccl):([\w ].*)")
 _KERNEL = re.compile(r"(?:nccl|rccl|mscclpp|onccl)(?:Dev)?Kernel_?([A-Za-z]*)")
@@ -69,4 +69,19 @@ def recorded(arguments: Mapping[str, Any]) -> dict[str, Any]:
         found["group_size"] = arguments["Group size"]
     if isinstance(arguments.get("Process Group Ranks"), (str, list)) and arguments["Process Group Ranks"]:
         found["ranks"] = str(arguments["Process Group Ranks"])
+    return found
+
+
+def of_arguments(values: Sequence[Any]) -> dict[str, Any]:
+    """Returns collective and group of a call of record_param_comms in an execution trace.
+
+    Its arguments are: tensor, number, (group, its description), rank, collective, sizes. Before PyTorch 2.3, the group
+    is an address and is left out.
+    """
+    found: dict[str, Any] = {}
+    for value in values:
+        if isinstance(value, str) and name_of(value):
+            found["collective"] = name_of(value)
+        elif isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(text, str) for text in value):
+            found["group"] = value[0]
     return found
