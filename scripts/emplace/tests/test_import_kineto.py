@@ -152,6 +152,38 @@ class ByHand(Folder):
         self.assertEqual(ops["all_to_all_0"]["inputs"], ops["all_reduce_0"]["outputs"])
         self.assertEqual((imported.document["source"]["rank"], imported.document["source"]["world_size"]), (0, 2))
 
+    def test_waiting_and_transfer(self) -> None:
+        # Rank 1 arrives 20 us later and needs 10 us; of the 30 us of rank 0, 20 are waiting. The other collective is
+        # of four ranks.
+        paths = [self.write(f"rank{rank}.json", json.dumps(rank_trace(rank, late)))
+                 for rank, late in ((0, 0), (1, 20))]
+        code, _, told = run("--from", "kineto", *paths, "-o", self.path("g.json"))
+        self.assertEqual(code, 0, told)
+        for line in ("rank 0: 0.045 ms in collectives, of it 0.020 ms waiting",
+                     "rank 1: 0.025 ms in collectives, of it 0.000 ms waiting",
+                     "kernels of the step: 0.082 ms, 0.062 ms in the graph, 0.020 ms waiting for other ranks, 0.000 ms "
+                     "lost (0.0%)", "collectives with waiting x 1: not all ranks of their group are given"):
+            self.assertIn(line, told)
+        ops = by_name(graph_file.read(self.path("g.json")))
+        self.assertEqual((ops["all_reduce_0"]["cost_ns"]["nvidia_a100"], ops["all_reduce_0"]["attributes"]),
+                         (10_000, {"bytes": 4000, "stream": 20, "waiting_ns": 20_000}))
+        self.assertEqual(ops["all_to_all_0"]["cost_ns"]["nvidia_a100"], 15_000)
+        late = importers.read(paths[1], other_ranks=paths[:1])
+        self.assertEqual(by_name(late.document)["all_reduce_0"]["attributes"]["waiting_ns"], 0)
+
+    def test_ranks_that_do_not_fit(self) -> None:
+        def changed(**values) -> dict:
+            return rank_trace(1) | values
+        renamed = json.loads(json.dumps(rank_trace(1)).replace("allreduce", "broadcast")
+                             .replace("all_reduce", "broadcast"))
+        for other, expected in (
+                (rank_trace(0), "trace, r1: are all of rank 0; give one file for each rank"),
+                (changed(distributedInfo={"rank": 1, "world_size": 8}), "world_size is 2 and 8"),
+                (renamed, "trace, r1: have other collectives: all_reduce 1 and 0, broadcast 0 and 1")):
+            with self.subTest(expected), self.assertRaises(importers.ImportFailure) as caught:
+                import_kineto(rank_trace(0), others={"r1": other})
+            self.assertIn(expected, str(caught.exception))
+
     def test_joined_by_order(self) -> None:
         def without_numbers() -> dict:
             document = gpu_trace()
@@ -165,8 +197,8 @@ class ByHand(Folder):
         self.assertIn("joined by number: 10 of 10 calls (100.0%), 100.0% of the kernels' time", expected.notes)
         imported = import_kineto(without_numbers(), training_step())
         self.assertEqual(imported.document, expected.document)
-        self.assertEqual(imported.notes[0], "joined by thread and order: 10 of 10 calls (100.0%), 100.0% of the kernels' "
-                                            "time")
+        self.assertEqual(imported.notes[0], "joined by thread and order: 10 of 10 calls (100.0%), 100.0% of the "
+                                            "kernels' time")
 
         twice = training_step()  # two steps, of which the trace has one
         later = copy.deepcopy(twice["nodes"][2:])

@@ -5,6 +5,7 @@
     losses  account of the kernels' time
     copies  copies between host and GPUs
     join    trace and execution trace of the same run
+    ranks   waiting and transfer in the collectives of several ranks
     order   a graph from the order of the calls, used if their tensors are not known
 """
 
@@ -12,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Any
+from typing import Any, Mapping
 
 from .. import Dropped, Imported, ImportFailure, graph_file, read_json
 from ..chakra import execution_trace, of_selection
 from ..traces import calls
-from . import join, losses, order, trace
+from . import join, losses, order, ranks, trace
 
 EXPORTER = "emplace import --from kineto"
 EPILOG = """
@@ -33,12 +34,17 @@ step as well:
 
     emplace import trace.json --execution-trace et.json --device-kind h100
 
+The traces of all ranks (emplace import rank*.json) separate the waiting in collectives from the transfer; the graph is
+that of the first.
+
 An op's time is that of its kernels if the trace has any, else its time on the CPU. The default of --device-kind is
 the name of the trace's GPU in small letters; a trace without a GPU does not name its device.
 """
 
 
 def add_arguments(parser: Any) -> None:
+    parser.add_argument("other_ranks", nargs="*", default=[], metavar="RANK", help="traces of the other ranks in the "
+                        "same step; the graph is that of MODEL")
     parser.add_argument("--execution-trace", metavar="FILE", help="execution trace of the same run, for the "
                                                                   "dependencies")
     parser.add_argument("--device-kind", metavar="NAME", help="device kind on which the durations were measured, such "
@@ -59,47 +65,61 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     name = re.split(r"[./\\]", model.rstrip("/").rpartition("/")[2])[0] or "trace"
     return import_kineto(read_json(model), execution, device_kind=options.device_kind, step=options.step, name=name,
                          path=model, execution_path=options.execution_trace or "execution trace",
-                         allow_loss=options.allow_loss)
+                         allow_loss=options.allow_loss,
+                         others={other: read_json(other) for other in options.other_ranks})
 
 
 def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = None, *, device_kind: str | None = None,
                   step: int | None = None, name: str = "trace", path: str = "trace",
-                  execution_path: str = "execution trace", allow_loss: bool = False) -> Imported:
+                  execution_path: str = "execution trace", allow_loss: bool = False,
+                  others: Mapping[str, dict[str, Any]] | None = None) -> Imported:
     """Imports a profiler's trace and the execution trace of the same run, as json.load returns them.
 
-    Throws ImportFailure, also if more than a tenth of the kernels' time is not in the graph; allow_loss: not for that.
+    others: traces of the other ranks by their paths. Throws ImportFailure; unless allow_loss also if more than a tenth
+    of the kernels' time is not in the graph.
     """
     found = trace.read(document, path, step)
     kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
     if not kind:
         raise ImportFailure(f"{path}: the trace does not name a device; give --device-kind NAME")
-    framework = f"pytorch profiler (schema {document.get('schemaVersion', '?')})"
-    settings: dict[str, Any] = {} if found.step is None else {"step": found.step}
-    settings |= {key: value for key, value in _distributed(document).items() if key in ("rank", "world_size")}
+    own = ranks.Rank.of(path, found, document)
     account = losses.Account.of(found)
-    if execution is None:
-        selection = calls.select(found.nodes)
-        settings = {"device_kind": kind, "dependencies": "order of calls", **settings}
-        graph = graph_file.GraphBuilder(name, {"framework": framework, "exporter": EXPORTER, "model": name, **settings})
-        if not selection.calls:
-            raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
-        told = order.build(selection, graph, kind)
-        if not found.has_shapes:
-            told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True), so there "
-                                                                "are no bytes and FLOPs"))
-        imported = Imported(graph.document(), told)
-        account.settle(imported, found, path, allow_loss)
-        return imported
-    roots = execution_trace.roots(execution, execution_path)
-    joined = join.join(roots, execution.get("pid"), found, account, f"{path}, {execution_path}")
-    imported = of_selection(calls.select(roots), framework, EXPORTER, name, kind, execution_path,
-                            dependencies="execution trace", **settings)
-    imported.dropped = joined.told + imported.dropped
-    imported.notes.append(joined.note)
+    told: list[Dropped] = []
+    notes: list[str] = []
+    roots = found.nodes
+    if execution is not None:
+        roots = execution_trace.roots(execution, execution_path)
+        joined = join.join(roots, execution.get("pid"), found, account, f"{path}, {execution_path}")
+        told, notes = joined.told, [joined.note]
+    selection = calls.select(roots)
+    if others:
+        waiting = ranks.separate(selection.calls, own, [
+            ranks.Rank.of(other, trace.read(each, other, found.step), each) for other, each in others.items()])
+        account.waiting = waiting.total
+        told, notes = told + waiting.told, notes + waiting.notes
+    framework = f"pytorch profiler (schema {document.get('schemaVersion', '?')})"
+    settings = {key: value for key, value in (("step", found.step), ("rank", own.number),
+                                              ("world_size", own.world_size)) if value is not None}
+    if execution is not None:
+        imported = of_selection(selection, framework, EXPORTER, name, kind, execution_path,
+                                dependencies="execution trace", **settings)
+    else:
+        source = {"framework": framework, "exporter": EXPORTER, "model": name, "device_kind": kind,
+                  "dependencies": "order of calls", **settings}
+        imported = _ordered(selection, graph_file.GraphBuilder(name, source), kind, found.has_shapes, path)
+    imported.dropped = told + imported.dropped
+    imported.notes += notes
     account.settle(imported, found, path, allow_loss)
     return imported
 
 
-def _distributed(document: dict[str, Any]) -> dict[str, Any]:
-    found = document.get("distributedInfo")
-    return found if isinstance(found, dict) else {}
+def _ordered(selection: calls.Selection, graph: graph_file.GraphBuilder, kind: str, has_shapes: bool,
+             path: str) -> Imported:
+    """Returns the graph of calls whose tensors are not known."""
+    if not selection.calls:
+        raise ImportFailure(f"{path}: holds no call of an operator (aten::...)")
+    told = order.build(selection, graph, kind)
+    if not has_shapes:
+        told.append(Dropped("shapes", len(selection.calls), "the trace has none (record_shapes=True), so there are no "
+                                                            "bytes and FLOPs"))
+    return Imported(graph.document(), told)
