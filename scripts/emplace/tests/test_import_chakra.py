@@ -185,6 +185,14 @@ class ExecutionTraces(unittest.TestCase):
                                   "a tensor is [1, 'x', 0, 24, 4, 'cpu'], expected [id, storage,"),
                                  (lambda d: d["nodes"][2]["inputs"]["shapes"].__setitem__(0, [-1]), "a shape is [-1]"),
                                  (lambda d: d["nodes"][2].update(dur="x"), "a duration is 'x'"),
+                                 (lambda d: d["nodes"][3].update(dur=-1), "nodes[3] 'aten::matmul': a duration is -1"),
+                                 (lambda d: [record.update(ctrl_deps=77) for record in d["nodes"][:4]],
+                                  "3 of 12 nodes are inside nodes that the trace does not have, such as 2"),
+                                 (lambda d: d["nodes"][7].update(ctrl_deps=8),
+                                  "3 of 12 nodes are inside each other; ctrl_deps form a cycle"),
+                                 (lambda d: d["nodes"][4]["attrs"][0].update(value=3), "two calls have the rf_id 3"),
+                                 (lambda d: d["nodes"].extend(node(i, i - 1, "aten::neg") for i in range(13, 420)),
+                                  "more than 400 nodes are inside each other"),
                                  (lambda d: d.update(nodes=d["nodes"][:2]), "holds no call of an operator")):
             document = copy.deepcopy(training_step())
             change(document)
@@ -277,13 +285,16 @@ class Chakra(Folder):
                                (b"\xff" * 20, "a number has no end"),
                                (METADATA + message(1, "a", 4) + message(1, "b", 4), "nodes have the id 1: 'a' and 'b'"),
                                (METADATA + message(1, "a", 99), "its type is 99"),
+                               (METADATA + message(1, "a", 4, -3), "node 1 'a': duration_micros is -3, expected a "
+                                                                   "number >= 0"),
                                (METADATA, "none of its 0 nodes does work"),
                                (METADATA + message(1, "a", 4, data=(2,)) + message(2, "b", 4, data=(1,)), "cycle"),
                                (b'{"schema": 1,', "trace.et:1: is not JSON"),
                                (b'{"id": "1"} {"id":', "is not JSON"),
                                (b'{"version": "1"} {"id": "x"}', "node 'x' '' cannot be read")):
             with self.subTest(expected):
-                self.refused(expected, self.write("trace.et", data))
+                options = ("--device-kind", "k") if "duration_micros" in expected else ()
+                self.refused(expected, self.write("trace.et", data), *options)
 
 
 @needs("torch")

@@ -1,6 +1,6 @@
 """Tests of `emplace import --from kineto`: traces by hand in the documented form, and real ones of the CPU.
 
-The GPU trace here is written by hand; none of a real GPU was at hand.
+Those of GPUs are in EMPLACE_MEASURED, see test_import_measured.py.
 """
 
 import copy
@@ -251,7 +251,7 @@ class ByHand(Folder):
         for place, each in enumerate(later):
             each["ts"] = 1000 + 2 * each["ts"]
             each["dur"] *= 2
-            each["args"]["Record function id"] = 100 + place
+            each["args"] |= {"Record function id": 100 + place, "External id": 600 + place}
         marks = [event("ProfilerStep#4", 0, 500, 90, category="user_annotation"),
                  event("ProfilerStep#5", 1000, 500, 91, category="user_annotation")]
         trace["traceEvents"] += later + marks
@@ -270,7 +270,7 @@ class ByHand(Folder):
         later = copy.deepcopy(document["traceEvents"][1:])
         for each in later:
             each["ts"] += 1000
-            each["args"] = {key: value + 1000 if key in ("correlation", "External id") else value
+            each["args"] = {key: value + 1000 if key in ("correlation", "External id", "Record function id") else value
                             for key, value in each["args"].items()}
         document["traceEvents"] += later
         unmarked = read_steps(copy.deepcopy(document), "t")  # both end with Optimizer.step
@@ -279,10 +279,9 @@ class ByHand(Folder):
         marked = read_steps(document, "t")
         self.assertEqual([step.step for step in marked], [4, 5])
         for found in (unmarked, marked):
-            self.assertEqual(len(found), 2)
-            for step in found:
+            for step, number in zip(found, (4, 1004), strict=True):
                 # Each has its own kernels, and those that nobody launched: 140 .. 149 and 1140 .. 1149 us.
-                self.assertEqual((len(step.kernels.lost), step.by_function[4].device), (1, 3000))
+                self.assertEqual((len(step.kernels.lost), step.by_function[number].device), (1, 3000))
         # On the CPU: the marks' lengths; from 10 us (matmul) to 130 + 6 us (add_) without marks.
         self.assertEqual([step.span for step in read_steps(cpu_trace(), "t")], [126_000])
         host = cpu_trace()
@@ -342,11 +341,51 @@ class ByHand(Folder):
                 import_kineto(trace, execution)
             self.assertIn(expected, str(caught.exception))
 
+    def test_damage(self) -> None:
+        def damaged(change) -> dict:
+            trace = gpu_trace()
+            trace["traceEvents"].pop()
+            for each in trace["traceEvents"]:
+                if "ts" in each:
+                    each["ts"] += 1000
+            events = {each["args"].get("Record function id"): each for each in trace["traceEvents"][1:]}
+            change(trace["traceEvents"], events)
+            return trace
+        nest = [event("aten::add", 2000 + place, 1000 - 2 * place, 1000 + place) for place in range(401)]
+        for change, expected in (
+                (lambda events, calls: calls[4].update(dur=-1.0), "traceEvents[2] 'aten::mm': dur is -1.0, expected"),
+                (lambda events, calls: events.append(copy.deepcopy(calls[4])),
+                 "two calls have the External id 504; the file is damaged"),
+                (lambda events, calls: calls[4]["args"].update({"Record function id": 5}),
+                 "two calls have the Record function id 5"),
+                (lambda events, calls: events.append(copy.deepcopy(events[-1])), "the same kernel is there twice: "
+                                                                                 "correlation 6"),
+                (lambda events, calls: events.append(launch(1200, 3)), "two launches have the correlation 3"),
+                (lambda events, calls: events.append(kernel("fill", 1060, 1, 3)), "two kernels have one launch, "
+                                                                                  "correlation 3"),
+                (lambda events, calls: events.append(launch(1300, 6)),
+                 "1 of 6 kernels begin before their launch, such as 'add' at 1135 us"),
+                (lambda events, calls: calls[4].update(dur=200),
+                 "1 of 10 calls end after the call around them, such as 'aten::mm' at 1015 us"),
+                (lambda events, calls: events.append(launch(1200, 50)), "1 of 7 launches of the step have no kernel in "
+                                                                        "the trace"),
+                (lambda events, calls: events.extend(nest), "more than 400 calls are within each other"),
+                (lambda events, calls: events[-1]["args"].update(stream=[7]), "stream is [7], expected a number or")):
+            with self.subTest(expected), self.assertRaises(importers.ImportFailure) as caught:
+                import_kineto(damaged(change))
+            self.assertIn(expected, str(caught.exception))
+        turned = damaged(lambda events, calls: events.reverse())  # the order of a file means nothing
+        self.assertEqual(import_kineto(turned).document, import_kineto(damaged(lambda events, calls: None)).document)
+
     def test_files(self) -> None:
         trace = self.write("t.json.gz", gzip.compress(json.dumps(gpu_trace()).encode()))
         execution = self.write("e.json", json.dumps(training_step()))
         first, second = (self.imported(trace, "--allow-loss", "--execution-trace", execution) for _ in range(2))
         self.assertEqual(graph_file.serialize(first), graph_file.serialize(second))
+        with open(trace, "rb") as file:
+            data = file.read()
+        for bad in (data[:len(data) // 2], data[:60] + bytes([data[60] ^ 85]) + data[61:]):
+            self.refused("half.json.gz: cannot be read", "--from", "kineto", self.write("half.json.gz", bad))
         cut, others = self.write("b.json", '{"traceEvents": ['), self.write("c.json", "[]")
         for arguments, expected in (([cut], "b.json:1: is not JSON"), ([others], "holds a JSON list"),
                                     ([self.path("none.json")], "cannot be read"),

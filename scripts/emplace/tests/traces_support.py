@@ -1,4 +1,4 @@
-"""Small traces made by hand, for the tests of what reads them; none of a real GPU was at hand."""
+"""Small traces made by hand, for the tests of their readers."""
 
 from __future__ import annotations
 

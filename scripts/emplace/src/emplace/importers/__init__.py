@@ -24,6 +24,7 @@ import importlib
 import json
 import os
 import sys
+import zlib
 from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 from . import graph_file
@@ -167,7 +168,7 @@ def read_json(path: str) -> dict[str, Any]:
         document = graph_file.read(path)
     except json.JSONDecodeError as error:
         raise ImportFailure(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise ImportFailure(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(document, dict):
         raise ImportFailure(f"{path}: holds a JSON {type(document).__name__}, expected an object")

@@ -11,6 +11,7 @@ import argparse
 import gzip
 import json
 import pathlib
+import zlib
 from typing import Any
 
 from .. import Dropped, Imported, ImportFailure, graph_file
@@ -49,7 +50,7 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     try:
         data = pathlib.Path(model).read_bytes()
         data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
+    except (OSError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ImportFailure(f"{model}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     name = pathlib.Path(model).name.split(".")[0]
     documents = _documents(data, model)

@@ -13,6 +13,10 @@ from ..traces import aten, collectives
 from ..traces.calls import Node, Ref
 
 
+MOST_MISSING = 0.01  # share of nodes whose parent may be missing
+DEEPEST = 400        # levels of nodes inside nodes
+
+
 def roots(document: Mapping[str, Any], path: str) -> list[Node]:
     """Returns the outermost nodes, each with its children. Throws ImportFailure with the node that is wrong."""
     records = document.get("nodes")
@@ -36,7 +40,7 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
             kernels[parent] = kernels.get(parent, 0) + _nanoseconds(record.get("dur", 0), where)
             continue
         try:
-            nodes[number] = _node(record)
+            nodes[number] = _node(record, f"{where} {record['name']!r}")
         except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ImportFailure(f"{where} {record['name']!r}: cannot be read: {type(error).__name__}: "
                                 f"{error}") from None
@@ -51,12 +55,35 @@ def roots(document: Mapping[str, Any], path: str) -> list[Node]:
             top.append(node)
         else:
             nodes[parent].children.append(node)
-    if not top:
-        raise ImportFailure(f"{path}: every node is inside another one; ctrl_deps form a cycle")
+    _check(nodes, parents, top, path)
     return top
 
 
-def _node(record: Mapping[str, Any]) -> Node:
+def _check(nodes: Mapping[int, Node], parents: Mapping[int, int], top: list[Node], path: str) -> None:
+    """Throws ImportFailure if nodes are missing, in a cycle, nested too deeply, or have the number of another call."""
+    missing = [number for number, parent in parents.items() if parent not in nodes and nodes[number] is not top[0]]
+    if len(missing) > MOST_MISSING * len(nodes):
+        first = missing[0]
+        raise ImportFailure(f"{path}: {len(missing):,} of {len(nodes):,} nodes are inside nodes that the trace does "
+                            f"not have, such as {first} {nodes[first].name!r} inside {parents[first]}; the file is cut off")
+    reached, level = 0, top
+    for _ in range(DEEPEST):
+        reached += len(level)
+        level = [child for node in level for child in node.children]
+    if level:
+        raise ImportFailure(f"{path}: more than {DEEPEST} nodes are inside each other, the innermost are "
+                            f"{level[0].name!r}")
+    if reached < len(nodes):
+        raise ImportFailure(f"{path}: {len(nodes) - reached:,} of {len(nodes):,} nodes are inside each other; ctrl_deps form "
+                            "a cycle")
+    numbers: dict[int, Node] = {}
+    for node in nodes.values():
+        if node.id and numbers.setdefault(node.id, node) is not node:
+            raise ImportFailure(f"{path}: two calls have the rf_id {node.id}: {numbers[node.id].name!r} and "
+                                f"{node.name!r}")
+
+
+def _node(record: Mapping[str, Any], where: str) -> Node:
     attributes = {item["name"]: item.get("value") for item in record.get("attrs", [])}
     attributes |= {key: record[key] for key in ("rf_id", "seq_id", "op_schema") if key in record}
     sequence = int(attributes.get("seq_id", -1))
@@ -69,7 +96,7 @@ def _node(record: Mapping[str, Any]) -> Node:
                 order=float(attributes.get("rf_id", record["id"])), inputs=inputs, recorded=recorded,
                 outputs=_arguments(record, "output"), schema=str(attributes.get("op_schema") or ""),
                 sequence=-1 if backward else sequence, forward_sequence=sequence if backward else -1,
-                duration=None if duration is None else _nanoseconds(duration, "its duration"))
+                duration=None if duration is None else _nanoseconds(duration, where))
 
 
 def _nanoseconds(microseconds: Any, where: str) -> int:

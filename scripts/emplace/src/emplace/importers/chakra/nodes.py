@@ -50,7 +50,7 @@ def build(nodes: list[dict[str, Any]], graph: graph_file.GraphBuilder, device_ki
     for node in kept:
         name = node["name"] or "node"
         names[name] += 1
-        duration = round(1000 * node["duration_micros"])
+        duration = _duration(node, path)
         work = node["attr"].get("num_ops") or 0
         if isinstance(work, bool) or not isinstance(work, (int, float)) or not 0 <= work < 1e300:
             raise ImportFailure(f"{path}: node {node['id']} {name!r}: num_ops is {work!r}, expected a number >= 0")
@@ -99,8 +99,17 @@ def _drop_edges(nodes: list[dict[str, Any]], by_id: dict[int, dict[str, Any]], p
     return told
 
 
+def _duration(node: dict[str, Any], path: str) -> int:
+    """Returns the duration [ns]. Throws ImportFailure if it is negative; a varint of it is near 2^64."""
+    if not 0 <= node["duration_micros"] < 1 << 50:
+        value = node["duration_micros"] - ((node["duration_micros"] >> 63) << 64)
+        raise ImportFailure(f"{path}: node {node['id']} {node['name']!r}: duration_micros is {value}, expected a "
+                            f"number >= 0")
+    return int(1000 * node["duration_micros"])
+
+
 def has_durations(nodes: list[dict[str, Any]]) -> bool:
-    return any(node["duration_micros"] > 0 for node in nodes)
+    return any(node["duration_micros"] for node in nodes)
 
 
 def _through(left_out: list[dict[str, Any]], ids: dict[int, int]) -> dict[int, int]:

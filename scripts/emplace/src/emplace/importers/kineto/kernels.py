@@ -20,6 +20,7 @@ from ..traces.calls import Kernel, Node, short_name
 KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
 HOSTS = ("cpu_op", "user_annotation")
+_LAUNCH = re.compile(r"(cuda|cu|hip)(Launch\w*Kernel|Memcpy\w*Async)")  # an empty memset runs nothing
 _COPY = re.compile(r"Memcpy (\w)to(\w)")
 _MEMORY = {"H": "host", "D": "device", "A": "device", "P": "peer"}
 Event = dict[str, Any]
@@ -27,13 +28,16 @@ Event = dict[str, Any]
 
 @dataclasses.dataclass
 class StepKernels:
-    """The kernels and copies of a file, seen from one step. Those of `lost` began in the step, but nobody is known to
-    have launched them."""
+    """The kernels and copies of a file, seen from one step.
+
+    lost: began in the step, but their launch is not known; silent: launches of the step whose kernel is not there.
+    """
 
     own: list[Event] = dataclasses.field(default_factory=list)
     lost: list[Event] = dataclasses.field(default_factory=list)
     before: list[Event] = dataclasses.field(default_factory=list)
     after: list[Event] = dataclasses.field(default_factory=list)
+    silent: list[Event] = dataclasses.field(default_factory=list)
 
 
 def forget_false_ids(events: Iterable[Event]) -> None:
@@ -71,6 +75,9 @@ def of_step(events: Sequence[Event], begin: float, end: float) -> StepKernels:
             found.after.append(kernel)
         else:
             found.lost.append(kernel)
+    ran = {event["args"].get("correlation") for event in events if event.get("cat") in KERNELS and "args" in event}
+    found.silent = [launch for number, launch in launches.items() if number not in ran and begin <= launch["ts"] < end
+                    and _LAUNCH.match(str(launch.get("name")))]
     return found
 
 

@@ -36,9 +36,11 @@ class Account:
 
     def settle(self, imported: Imported, trace: Trace, path: str, allowed: bool) -> None:
         """Adds the account to the import. Throws ImportFailure if more than a tenth is lost and `allowed` is false."""
+        self._check_launches(imported, trace, path, allowed)
         if not self.total:
             return
-        inside = sum(round(time) for op in imported.document["ops"] for time in op.get("cost_ns", {}).values())
+        inside = sum(round(time) for op in imported.document["ops"] for time in op.get("cost_ns", {}).values()) \
+            if trace.kernels.own else 0  # else they are times of the CPU
         rest = self.total - inside - self.waiting - sum(duration for _, _, duration in self.lost)
         if rest:
             self.lost.append(("kernels", "in no op of the graph", rest))
@@ -51,6 +53,16 @@ class Account:
                               + f", {_ms(lost)} lost ({share:.1%})")
         text = f"{path}: {share:.1%} of the kernels' time ({_ms(lost)} of {_ms(self.total)}) is not in the graph: " + \
             "; ".join(f"{name} x {count:,} {_ms(time)}" for (name, _), count, time in self._grouped()[:5])
+        if share > REFUSE and not allowed:
+            raise ImportFailure(f"{text}; give --allow-loss to import the rest")
+        if share > WARN:
+            imported.warnings.append(text)
+
+    @staticmethod
+    def _check_launches(imported: Imported, trace: Trace, path: str, allowed: bool) -> None:
+        silent, ran = len(trace.kernels.silent), len(trace.kernels.own)
+        share = silent / (silent + ran or 1)
+        text = f"{path}: {silent:,} of {silent + ran:,} launches of the step have no kernel in the trace"
         if share > REFUSE and not allowed:
             raise ImportFailure(f"{text}; give --allow-loss to import the rest")
         if share > WARN:

@@ -14,7 +14,7 @@ from .. import ImportFailure
 from ..dtypes import num_bytes
 from ..traces import aten, collectives
 from ..traces.calls import Node, Ref
-from . import kernels
+from . import damage, kernels
 from .kernels import Event, StepKernels
 
 _NUMBERS = ("Record function id", "Sequence number", "External id", "correlation")
@@ -86,6 +86,7 @@ def spans(document: Mapping[str, Any], path: str) -> list[Event]:
 
 def _events(document: Mapping[str, Any], path: str) -> list[Event]:
     events = spans(document, path)
+    damage.check(events, path)
     kernels.forget_false_ids(events)
     return events
 
@@ -100,7 +101,8 @@ def _trace(document: Mapping[str, Any], path: str, events: Sequence[Event], begi
            step: int | None = None, host_span: float | None = None) -> Trace:
     """Returns the step of the host's events in [begin, end). host_span: its length [us] if it is known."""
     hosts = sorted((event for event in events if event.get("cat") in kernels.HOSTS and begin <= event["ts"] < end),
-                   key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"]))
+                   key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"],
+                                      event.get("args", {}).get("External id", 0)))
     operators = [event for event in hosts if _is_operator(event)]
     if not operators:
         where = "" if step is None else f"step {step} "
@@ -158,6 +160,10 @@ def _checked(event: Event, place: int, path: str) -> Event:
         event[key] = float(value)
     if not isinstance(arguments, dict):
         raise wrong("args", arguments, "an object")
+    for key, value in (*((key, event.get(key)) for key in ("pid", "tid")),
+                       *((key, arguments.get(key)) for key in ("device", "stream"))):
+        if isinstance(value, (list, dict)):
+            raise wrong(key, value, "a number or a text")
     for key in _NUMBERS:
         if not isinstance(arguments.get(key, 0), int):
             raise wrong(key, arguments[key], "a whole number")
