@@ -152,6 +152,13 @@ class ByHand(Folder):
         self.assertEqual(ops["all_to_all_0"]["inputs"], ops["all_reduce_0"]["outputs"])
         self.assertEqual((imported.document["source"]["rank"], imported.document["source"]["world_size"]), (0, 2))
 
+    def test_streams_of_several_devices(self) -> None:
+        document = rank_trace()
+        document["traceEvents"][-1]["args"]["device"] = 1
+        ops = self.ops(import_kineto(document))
+        self.assertEqual((ops["mm_0"]["attributes"]["stream"], ops["add_0"]["attributes"]["stream"]), ("None:7", "1:7"))
+        self.assertEqual(ops["add_0"]["inputs"], [])
+
     def test_waiting_and_transfer(self) -> None:
         # Rank 1 arrives 20 us later and needs 10 us; of the 30 us of rank 0, 20 are waiting. The other collective is
         # of four ranks.

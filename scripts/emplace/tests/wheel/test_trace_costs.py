@@ -79,12 +79,13 @@ class ByHand(TestCase):
 
     def test_several_steps_are_samples(self) -> None:
         document = gpu_trace()
+        numbers = ("correlation", "External id", "Record function id")
         for number, factor in ((1, 2), (2, 4)):
             later = copy.deepcopy(gpu_trace()["traceEvents"][1:])
             for each in later:
                 each["ts"] += 1000 * number
                 each["dur"] *= factor if each["cat"] == "kernel" else 1
-                each["args"] = {key: value + 1000 * number if key in ("correlation", "External id") else value
+                each["args"] = {key: value + 1000 * number if key in numbers else value
                                 for key, value in each["args"].items()}
             document["traceEvents"] += later
         document["traceEvents"] += [event(f"ProfilerStep#{number}", 1000 * number, 500, 90, category="user_annotation")

@@ -65,7 +65,8 @@ def _check(nodes: Mapping[int, Node], parents: Mapping[int, int], top: list[Node
     if len(missing) > MOST_MISSING * len(nodes):
         first = missing[0]
         raise ImportFailure(f"{path}: {len(missing):,} of {len(nodes):,} nodes are inside nodes that the trace does "
-                            f"not have, such as {first} {nodes[first].name!r} inside {parents[first]}; the file is cut off")
+                            f"not have, such as {first} {nodes[first].name!r} inside {parents[first]}; the file is "
+                            f"cut off")
     reached, level = 0, top
     for _ in range(DEEPEST):
         reached += len(level)
@@ -74,8 +75,8 @@ def _check(nodes: Mapping[int, Node], parents: Mapping[int, int], top: list[Node
         raise ImportFailure(f"{path}: more than {DEEPEST} nodes are inside each other, the innermost are "
                             f"{level[0].name!r}")
     if reached < len(nodes):
-        raise ImportFailure(f"{path}: {len(nodes) - reached:,} of {len(nodes):,} nodes are inside each other; ctrl_deps form "
-                            "a cycle")
+        raise ImportFailure(f"{path}: {len(nodes) - reached:,} of {len(nodes):,} nodes are inside each other; "
+                            f"ctrl_deps form a cycle")
     numbers: dict[int, Node] = {}
     for node in nodes.values():
         if node.id and numbers.setdefault(node.id, node) is not node:

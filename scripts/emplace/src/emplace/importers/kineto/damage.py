@@ -1,6 +1,6 @@
 """Signs of a damaged trace: calls or kernels twice, times that cannot be.
 
-The profilers' files that were looked at (NVIDIA A100, H100, V100; PyTorch of 2021 to 2025) have none of these.
+The profilers' files that were looked at (A100, H100, V100; recorded in 2022, 2023, 2025) have none of these.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def check(events: Sequence[Event], path: str) -> None:
     hosts = [event for event in events if event.get("cat") in HOSTS]
     kernels = [event for event in events if event.get("cat") in KERNELS]
     for number in ("External id", "Record function id"):
-        _once((("", event["args"][number], event.get("pid")) for event in hosts if event.get("args", {}).get(number)),
+        _once((("", event["args"][number], event.get("pid")) for event in hosts
+               if event["cat"] == "cpu_op" and event.get("args", {}).get(number)),
               f"{path}: two calls have the {number}")
     _once((("", event["args"]["correlation"], event["ts"], event.get("pid"), event.get("tid")) for event in kernels
            if event.get("args", {}).get("correlation")), f"{path}: the same kernel is there twice: correlation")

@@ -1,7 +1,7 @@
 """The kernels of a step: those of the step, those of the steps around it, and the operator of each.
 
 A kernel names its operator by `External id`, or it has the `correlation` of its launch; then the operator is the
-innermost one that was running on the thread of the launch. Files of 2021 to 2023 have the correlation in both places
+innermost one that was running on the thread of the launch. Files of 2022 and 2023 have the correlation in both places
 (`External id` counts launches there, not operators), so theirs is not used.
 """
 
@@ -81,7 +81,7 @@ def of_step(events: Sequence[Event], begin: float, end: float) -> StepKernels:
     return found
 
 
-def attribute(kernels: Iterable[Event], events: Iterable[Event], nodes: Sequence[tuple[Event, Node]],
+def attribute(kernels: Sequence[Event], events: Iterable[Event], nodes: Sequence[tuple[Event, Node]],
               tops: list[Node]) -> None:
     """Gives every operator its kernels.
 
@@ -91,13 +91,14 @@ def attribute(kernels: Iterable[Event], events: Iterable[Event], nodes: Sequence
                    if "External id" in event.get("args", {})}
     launches = _by(events, "correlation", LAUNCHES)
     threads = _Threads(nodes)
+    devices = {_stream(event)[0] for event in kernels}
     for event in kernels:
         arguments = event.get("args", {})
         launch = launches.get(arguments.get("correlation"))
         caller = by_external.get(arguments.get("External id"))
         if caller is None and launch is not None:
             caller = by_external.get(launch["args"].get("External id")) or threads.running(launch)
-        kernel = _kernel(event)
+        kernel = _kernel(event, len(devices) > 1)
         if caller is not None and (caller[0]["cat"] == "cpu_op" or collectives.is_range(caller[1].name)):
             node = caller[1]
         else:
@@ -112,13 +113,15 @@ def length(kernels: Iterable[Event]) -> int:
     return sum(round(1000 * kernel["dur"]) for kernel in kernels)
 
 
-def _kernel(event: Event) -> Kernel:
+def _kernel(event: Event, several: bool) -> Kernel:
+    """Returns a kernel; several: streams of several devices have the device in their names."""
     arguments = event.get("args", {})
     match = _COPY.match(str(event.get("name"))) if event["cat"] == "gpu_memcpy" else None
     copy = f"{_MEMORY.get(match[1], 'other')}_to_{_MEMORY.get(match[2], 'other')}" if match else ""
     size = arguments.get("bytes")
     return Kernel(str(event.get("name")), round(1000 * event["ts"]), round(1000 * event["dur"]),
-                  arguments.get("stream"), copy, size if isinstance(size, int) and size > 0 else 0,
+                  "{}:{}".format(*_stream(event)) if several else arguments.get("stream"), copy,
+                  size if isinstance(size, int) and size > 0 else 0,
                   collectives.recorded(arguments))
 
 

@@ -18,9 +18,9 @@ _NAMES = (("reducescatter", "reduce_scatter"), ("allreduce", "all_reduce"), ("al
           ("alltoall", "all_to_all"), ("sendrecv", "send_recv"), ("broadcast", "broadcast"), ("barrier", "barrier"),
           ("reduce", "reduce"), ("gather", "gather"), ("scatter", "scatter"), ("send", "send"), ("recv", "recv"))
 POINT_TO_POINT = ("send", "recv", "send_recv")
-_BYTES = {"char": 1, "int8": 1, "byte": 1, "uint8": 1, "bool": 1, "half": 2, "float16": 2, "bfloat16": 2, "short": 2,
-          "int": 4, "int32": 4, "float": 4, "float32": 4, "long": 8, "int64": 8, "double": 8, "float64": 8, "float8_e4m3fn": 1,
-          "float8_e5m2": 1}
+_BYTES = {"char": 1, "int8": 1, "byte": 1, "uint8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "half": 2,
+          "float16": 2, "bfloat16": 2, "short": 2, "int": 4, "int32": 4, "float": 4, "float32": 4, "long": 8,
+          "int64": 8, "double": 8, "float64": 8}
 
 
 def name_of(text: str) -> str:
