@@ -152,6 +152,13 @@ class ByHand(Folder):
         self.assertEqual(ops["all_to_all_0"]["inputs"], ops["all_reduce_0"]["outputs"])
         self.assertEqual((imported.document["source"]["rank"], imported.document["source"]["world_size"]), (0, 2))
 
+    def test_ranges_of_gloo(self) -> None:
+        document = cpu_trace()
+        document["traceEvents"] += [event("c10d::allreduce_", 105, 3, 20, thread=2),
+                                    event("gloo:all_reduce", 106, 9, 21, "user_annotation", thread=3)]
+        found = [op for op in self.ops(import_kineto(document, device_kind="k")).values() if "collective" in op["kind"]]
+        self.assertEqual([(op["name"], op["cost_ns"]["k"]) for op in found], [("all_reduce_0", 3000)])
+
     def test_streams_of_several_devices(self) -> None:
         document = rank_trace()
         document["traceEvents"][-1]["args"]["device"] = 1

@@ -52,7 +52,7 @@ def join(roots: list[Node], process: object, found: Trace, account: Account, fil
         if len(pairs) < LEAST_ORDERED * total:
             raise ImportFailure(f"{files}: are not of the same run: the order of {total - len(pairs):,} of {total:,} "
                                 f"calls differs; {_HELP}")
-        _check_shapes(pairs, process, files)
+    _check_shapes(pairs, process, files)
     _give(pairs, found.nodes, account)
     known = {id(node) for node, _ in pairs}
     _prune(roots, known)

@@ -206,6 +206,8 @@ def _collective(node: Node, inside: Sequence[Node]) -> str:
     if not parameters and not collectives.is_range(node.name) and not collectives.of_operator(node.name):
         return ""
     kernels = [kernel for each in [node, *inside] for kernel in each.kernels]
+    if collectives.is_range(node.name) and not kernels:  # of a thread of Gloo; the operator that asked for it is the op
+        return ""
     recorded = [each.recorded.get("collective") for each in [node, *inside]]
     ranges = [collectives.of_range(each.name) for each in [*inside, node]]
     names = [*recorded, *ranges, collectives.of_operator(node.name),
