@@ -66,11 +66,13 @@ std::vector<Placement> BlockPlacements(const Problem& problem) {
 void BM_SimulateGraph(benchmark::State& state,
                       const std::string& name,
                       Semantics semantics,
-                      bool memory) {
+                      bool memory,
+                      int most_lanes = 16) {
   const auto problem = CommittedProblem(name);
   const auto threads = static_cast<int>(state.range(1));
-  const auto simulator =
-      MakeSimulator(problem, {.semantics = semantics, .memory = memory, .threads = threads});
+  const auto simulator = MakeSimulator(
+      problem,
+      {.semantics = semantics, .memory = memory, .threads = threads, .most_lanes = most_lanes});
   MeasureEvaluator(state, *simulator, BlockPlacements(*problem), state.range(0));
 }
 
@@ -132,6 +134,14 @@ BENCHMARK_CAPTURE(BM_ReadGraph, nmt, std::string("nmt"))->Unit(benchmark::kMilli
                 graph,
             [=](benchmark::State& s) { BM_SimulateGraph(s, graph, semantics, memory); });
       }
+    }
+  }
+  // The same with lanes of eight, as on a processor without AVX-512.
+  for (const bool memory : {false, true}) {
+    for (const std::string graph : {"inception_v3", "nmt", "gpt2_small_torch"}) {
+      RegisterBatches(
+          std::string("BM_SimulateGraph/stream_eight_lanes") + (memory ? "_memory/" : "/") + graph,
+          [=](benchmark::State& s) { BM_SimulateGraph(s, graph, Semantics::kStream, memory, 8); });
     }
   }
   return true;
