@@ -131,6 +131,25 @@ def rank_trace(rank: int = 0, late: float = 0) -> dict:
         event("aten::add_", 80, 5, 4, **shapes([6, 3], [6, 3])), launch(81, 4), kernel("add", 95, 3, 4)]}
 
 
+def host_trace() -> dict:
+    """A step of one thread with two waits; times in [us]. Kernels begin 2 us after their launch, or 1 us after another.
+
+    The stream is synchronised by a call and by a copy that blocks.
+    """
+    def call(name: str, begin: float, duration: float, number: int) -> dict:
+        return launch(begin, number) | {"name": name, "dur": duration}
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": [
+        event("aten::mm", 9, 10, 1, **shapes([4, 6], [6, 3])),
+        call("cudaLaunchKernel", 10, 2, 1), kernel("gemm", 14, 10, 1),
+        call("cudaLaunchKernel", 15, 2, 2), kernel("gemm", 25, 5, 2),
+        call("cudaStreamSynchronize", 18, 15, 3),
+        event("aten::add_", 35, 4, 2, **shapes([6, 3], [6, 3])), call("cudaLaunchKernel", 36, 2, 4), kernel("add", 40, 3, 4),
+        event("aten::copy_", 43, 12, 3, **shapes([6, 3], [6, 3])), call("cudaMemcpyAsync", 44, 10, 5),
+        kernel("Memcpy DtoH (Device -> Pageable)", 48, 4, 5, bytes=72) | {"cat": "gpu_memcpy"},
+        event("aten::mul_", 55, 4, 4, **shapes([6, 3], [6, 3])), call("cudaLaunchKernel", 56, 2, 6), kernel("mul", 60, 1, 6),
+        call("cudaDeviceSynchronize", 59, 5, 7)]}
+
+
 def nsight_database(path: str) -> None:
     """gpu_trace() as `nsys export --type sqlite` writes it: the documented tables, with the columns that are read."""
     trace = gpu_trace()["traceEvents"]

@@ -7,6 +7,7 @@
     join    trace and execution trace of the same run
     ranks   waiting and transfer in the collectives of several ranks
     order   a graph from the order of the calls, used if their tensors are not known
+    host    a graph with the host's part of the step
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Mapping
 from .. import Dropped, Imported, ImportFailure, graph_file, read_json
 from ..chakra import execution_trace, of_selection
 from ..traces import calls
-from . import join, losses, order, ranks, trace
+from . import host, join, losses, order, ranks, trace
 
 EXPORTER = "emplace import --from kineto"
 EPILOG = """
@@ -51,6 +52,9 @@ def add_arguments(parser: Any) -> None:
                                                               "as h100")
     parser.add_argument("--allow-loss", action="store_true", help="import the graph even if more than 10 %% of the "
                                                                   "kernels' time is not in it")
+    parser.add_argument("--host", metavar="KIND", help="add the host: one op for each kernel, and ops of this device "
+                                                       "kind for the host's time between launches")
+    parser.add_argument("--cluster", metavar="FILE", help="with --host: also write the cluster of host and GPU")
     parser.add_argument("--step", type=int, metavar="N", help="number of the step, if there are several (default: the "
                                                               "last)")
 
@@ -59,29 +63,37 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     """Returns the graph of a trace. Throws ImportFailure."""
     if not model:
         raise ImportFailure("name a MODEL: a trace of torch.profiler (.json, .json.gz)")
+    if options.cluster and not options.host:
+        raise ImportFailure("--cluster: needs --host KIND")
     execution = None
     if options.execution_trace:
         execution = read_json(options.execution_trace)
     name = re.split(r"[./\\]", model.rstrip("/").rpartition("/")[2])[0] or "trace"
-    return import_kineto(read_json(model), execution, device_kind=options.device_kind, step=options.step, name=name,
-                         path=model, execution_path=options.execution_trace or "execution trace",
-                         allow_loss=options.allow_loss,
-                         others={other: read_json(other) for other in options.other_ranks})
+    imported = import_kineto(read_json(model), execution, device_kind=options.device_kind, step=options.step, name=name,
+                             path=model, execution_path=options.execution_trace or "execution trace",
+                             allow_loss=options.allow_loss, host_kind=options.host,
+                             others={other: read_json(other) for other in options.other_ranks})
+    if options.cluster:
+        graph_file.write_bytes(host.cluster(imported.document["source"]).encode(), options.cluster)
+    return imported
 
 
 def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = None, *, device_kind: str | None = None,
                   step: int | None = None, name: str = "trace", path: str = "trace",
                   execution_path: str = "execution trace", allow_loss: bool = False,
-                  others: Mapping[str, dict[str, Any]] | None = None) -> Imported:
+                  others: Mapping[str, dict[str, Any]] | None = None, host_kind: str | None = None) -> Imported:
     """Imports a profiler's trace and the execution trace of the same run, as json.load returns them.
 
-    others: traces of the other ranks by their paths. Throws ImportFailure; unless allow_loss also if more than a tenth
+    others: traces of the other ranks by their paths; host_kind: device kind of the host, to add its ops. Throws ImportFailure; unless allow_loss also if more than a tenth
     of the kernels' time is not in the graph.
     """
     found = trace.read(document, path, step)
     kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
     if not kind:
         raise ImportFailure(f"{path}: the trace does not name a device; give --device-kind NAME")
+    if host_kind and (execution is not None or others):
+        raise ImportFailure("--host: its graph has the order of the launches in one trace; leave out --execution-trace "
+                            "and the other ranks")
     own = ranks.Rank.of(path, found, document)
     account = losses.Account.of(found)
     told: list[Dropped] = []
@@ -105,8 +117,9 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
                                 dependencies="execution trace", **settings)
     else:
         source = {"framework": framework, "exporter": EXPORTER, "model": name, "device_kind": kind,
-                  "dependencies": "order of calls", **settings}
-        imported = _ordered(selection, graph_file.GraphBuilder(name, source), kind, found.has_shapes, path)
+                  "dependencies": "order of launches" if host_kind else "order of calls", **settings}
+        imported = host.build(selection, found, graph_file.GraphBuilder(name, source), host_kind, path) if host_kind \
+            else _ordered(selection, graph_file.GraphBuilder(name, source), kind, found.has_shapes, path)
     imported.dropped = told + imported.dropped
     imported.notes += notes
     account.settle(imported, found, path, allow_loss)

@@ -30,7 +30,8 @@ Event = dict[str, Any]
 class StepKernels:
     """The kernels and copies of a file, seen from one step.
 
-    lost: began in the step, but their launch is not known; silent: launches of the step whose kernel is not there.
+    lost: began in the step, but their launch is not known; silent: launches of the step whose kernel is not there;
+    runtime: calls of the GPU's runtime by the step's host.
     """
 
     own: list[Event] = dataclasses.field(default_factory=list)
@@ -38,6 +39,7 @@ class StepKernels:
     before: list[Event] = dataclasses.field(default_factory=list)
     after: list[Event] = dataclasses.field(default_factory=list)
     silent: list[Event] = dataclasses.field(default_factory=list)
+    runtime: list[Event] = dataclasses.field(default_factory=list)
 
 
 def forget_false_ids(events: Iterable[Event]) -> None:
@@ -75,6 +77,7 @@ def of_step(events: Sequence[Event], begin: float, end: float) -> StepKernels:
             found.after.append(kernel)
         else:
             found.lost.append(kernel)
+    found.runtime = [event for event in events if event.get("cat") in LAUNCHES and begin <= event["ts"] < end]
     ran = {event["args"].get("correlation") for event in events if event.get("cat") in KERNELS and "args" in event}
     found.silent = [launch for number, launch in launches.items() if number not in ran and begin <= launch["ts"] < end
                     and _LAUNCH.match(str(launch.get("name")))]
@@ -122,7 +125,7 @@ def _kernel(event: Event, several: bool) -> Kernel:
     return Kernel(str(event.get("name")), round(1000 * event["ts"]), round(1000 * event["dur"]),
                   "{}:{}".format(*_stream(event)) if several else arguments.get("stream"), copy,
                   size if isinstance(size, int) and size > 0 else 0,
-                  collectives.recorded(arguments))
+                  collectives.recorded(arguments), arguments.get("correlation"))
 
 
 def _own_name(kernel: Kernel) -> str:

@@ -39,8 +39,9 @@ class Account:
         self._check_launches(imported, trace, path, allowed)
         if not self.total:
             return
-        inside = sum(round(time) for op in imported.document["ops"] for time in op.get("cost_ns", {}).values()) \
-            if trace.kernels.own else 0  # else they are times of the CPU
+        host = imported.document["source"].get("host_kind")
+        inside = sum(round(time) for op in imported.document["ops"] for kind, time in op.get("cost_ns", {}).items()
+                     if kind != host) if trace.kernels.own else 0  # else they are times of the CPU
         rest = self.total - inside - self.waiting - sum(duration for _, _, duration in self.lost)
         if rest:
             self.lost.append(("kernels", "in no op of the graph", rest))

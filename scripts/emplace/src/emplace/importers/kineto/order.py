@@ -22,7 +22,7 @@ def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str
     unknown: collections.Counter[str] = collections.Counter()
     forward: dict[int, int] = {}  # number of autograd -> op
     joined: set[int] = set()      # backward passes that already read their forward op's result
-    streams = _Streams(selection)
+    streams = Streams(selection)
     links = 0
     for call in selection.calls:
         name = call.base
@@ -64,7 +64,7 @@ def build(selection: Selection, graph: graph_file.GraphBuilder, device_kind: str
     return told
 
 
-class _Streams:
+class Streams:
     """The last ops of the streams. A call without kernels is of the stream of the call before it."""
 
     def __init__(self, selection: Selection) -> None:

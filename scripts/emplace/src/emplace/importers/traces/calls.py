@@ -24,7 +24,8 @@ class Ref:
 class Kernel:
     """A kernel or copy of a GPU. begin, duration in [ns]; stream: None if not known.
 
-    copy: host_to_device and the like, "": no copy; num_bytes: copied [B]; recorded: see collectives.recorded.
+    copy: host_to_device and the like, "": no copy; num_bytes: copied [B]; recorded: see collectives.recorded;
+    correlation: number of its launch.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Kernel:
     copy: str = ""
     num_bytes: int = 0
     recorded: dict[str, Any] = dataclasses.field(default_factory=dict)
+    correlation: int | None = None
 
 
 @dataclasses.dataclass
