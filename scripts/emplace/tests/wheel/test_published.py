@@ -15,6 +15,7 @@ import emplace.published  # noqa: E402, F401
 from emplace.published.command import main  # noqa: E402
 from published_support import GPU, step_rows, write_products, write_sailor, write_step  # noqa: E402
 from support import called  # noqa: E402
+from traces_support import host_trace  # noqa: E402
 from wheel_support import TestCase  # noqa: E402
 
 MEASURED = os.environ.get("EMPLACE_MEASURED", "")
@@ -100,6 +101,26 @@ class Command(Case):
         write_step(self.folder, "a-inf-8-2", 0)
         self.refused("a-inf-8-2.json: e2e_latency is 0, expected a time above 0", "neusight-steps")
 
+    def test_traces_with_their_host(self) -> None:
+        path = pathlib.Path(self.folder, "x1", "a.json")
+        path.parent.mkdir()
+        path.write_text(json.dumps(host_trace()), encoding="utf-8")
+        row, = self.rows("traces").values()
+        # From the end of the first launch [us]: kernels 2..12 and 13..18, since the second was launched in time;
+        # the host returns from waiting at 21, launches at 26 and 34; kernel 28..31, copy 36..40; the host returns at
+        # 42, launches at 46; kernel 48..49. The first kernel begins at 2.
+        self.assertEqual((row["measured"], row["simulated"], row["how"]), (47_000, 47_000, "replay"))
+        trace = host_trace()
+        trace["traceEvents"][-3]["ts"] += 10  # the last launch, and its kernel
+        trace["traceEvents"][-2]["ts"] += 10
+        path.write_text(json.dumps(trace), encoding="utf-8")
+        row, = self.rows("traces").values()
+        self.assertEqual((row["measured"], row["simulated"]), (57_000, 57_000))
+        self.refused("choices: replay", "traces", "--how", "fitted")
+        pathlib.Path(self.path("rows.json")).unlink()
+        path.write_text("{}", encoding="utf-8")
+        self.refused("no case is left; x1/a: 'traceEvents' is NoneType", "traces")
+
 
 @unittest.skipUnless(MEASURED, "SKIPPED, NOT TESTED: $EMPLACE_MEASURED does not name the published data")
 class Published(Case):
@@ -112,6 +133,12 @@ class Published(Case):
         self.assertLess(self.error("--gpu", "v100"), 0.035)
         self.assertLess(self.error("--gpu", "l4"), 0.12)
         self.assertLess(self.error("--gpu", "l4", "--clock-from", "bert_large-inf-512-8,gpt3_xl-inf-2048-2"), 0.04)
+
+    def test_traces(self) -> None:
+        for folder, count in (("tracelens", 3), ("hta", 1)):
+            errors = [abs(row["error"]) for row in self.rows("traces", folder=f"{MEASURED}/traces/{folder}").values()]
+            self.assertEqual(len(errors), count)
+            self.assertLess(max(errors), 0.02)
 
 
 if __name__ == "__main__":

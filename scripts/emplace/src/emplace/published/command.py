@@ -11,10 +11,10 @@ from typing import Any, Callable, Sequence
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
 from . import neusight, sailor
-from .figures import DATA_SHEET, FITTED, OPS, Compared, report, spelt
+from .figures import DATA_SHEET, FITTED, OPS, REPLAY, Compared, report, spelt
 from .tables import LeftOut, OpCase, PublishedFailure
 
-_STEPS = "neusight-steps"
+_STEPS, _TRACES = "neusight-steps", "traces"
 _OPS: dict[str, Callable[[pathlib.Path], tuple[list[OpCase], list[LeftOut]]]] = {
     "neusight-ops": neusight.ops, "sailor-ops": sailor.ops}
 _EPILOG = """\
@@ -22,10 +22,12 @@ SOURCE is
   neusight-ops    op times of NeuSight (dataset/FOLDER/linear.csv, bmm.csv, vec.csv), forward, f32
   neusight-steps  steps of NeuSight (label/GPU/MODEL-MODE-SEQ-BATCH.json, .csv); the graph has the one layer of
                   the table num_layer times; in training, backward ops follow
+  traces          traces of PyTorch's profiler; their last step, with the host as a device (emplace import --host)
   sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1
 
 HOW a time is simulated:
   ops         by the published times of the step's own ops, less their launch (neusight-steps; its default)
+  replay      by the times of the step's own host and kernels (traces)
   fitted      by a fit to other published ops of the same GPU, which never sees the op (the default of ops)
   data-sheet  by the figures of the device kind of `emplace list device-kinds` whose name is a part of the GPU's, or
               of --kind
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python3 -m emplace
 def _run(options: argparse.Namespace) -> int:
     if options.json:
         require_folder(options.json)
-    choices = (OPS, DATA_SHEET) if options.source == _STEPS else (FITTED, DATA_SHEET)
+    choices = _CHOICES.get(options.source, (FITTED, DATA_SHEET))
     how = options.how.replace("-", " ") if options.how else choices[0]
     if how not in choices:
         raise PublishedFailure(f"--how {options.how}: {options.source} has no such times; choices: "
@@ -54,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
         raise PublishedFailure("--clock-from: needs the published times of a step's ops (neusight-steps, --how ops)")
     if options.kind:
         _require_kind(options.kind, how)
-    rows, left_out = _steps(options, how) if options.source == _STEPS else _ops(options, how)
+    rows, left_out = _ROWS.get(options.source, _ops)(options, how)
     if not rows:
         raise PublishedFailure(f"{options.folder}: no case is left; {left_out[0].case}: {left_out[0].why}")
     print(report(rows, left_out))
@@ -93,6 +95,14 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
 
 
+def _traces(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
+    from . import traces
+
+    done = [traces.replay(file) for file in traces.files(options.folder)]
+    rows = [row for row in done if isinstance(row, Compared)]
+    return _chosen(rows, options) if rows else [], [row for row in done if isinstance(row, LeftOut)]
+
+
 def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
     from . import simulate
 
@@ -103,6 +113,10 @@ def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[Le
     names = {case.case for case in cases if id(case) in wanted}
     return ([row for row in rows if row.case in names],
             [left for left in left_out if left.case.partition("/")[0] in gpus] + without)
+
+
+_CHOICES = {_STEPS: (OPS, DATA_SHEET), _TRACES: (REPLAY,)}
+_ROWS = {_STEPS: _steps, _TRACES: _traces}
 
 
 def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
@@ -132,11 +146,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG,
                                      description="Simulate ops and steps that others measured on real GPUs, and report "
                                                  "the errors.")
-    parser.add_argument("source", metavar="SOURCE", choices=(*_OPS, _STEPS), help="see below")
+    parser.add_argument("source", metavar="SOURCE", choices=(*_OPS, _STEPS, _TRACES), help="see below")
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder with the files of the source")
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
-    parser.add_argument("--how", metavar="HOW", choices=(OPS, FITTED, "data-sheet"), help="see below")
+    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, FITTED, "data-sheet"), help="see below")
     parser.add_argument("--kind", metavar="KIND", default="", help="device kind of --how data-sheet, such as v100_pcie")
     parser.add_argument("--clock-from", metavar="CASE,CASE",
                         help="multiply the times of ops up to 10 ms by one factor, with which the mean error of these "

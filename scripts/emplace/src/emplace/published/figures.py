@@ -11,7 +11,7 @@ from typing import Any, Sequence
 from ..ranks import kendall_tau
 from .tables import LeftOut
 
-OPS, FITTED, DATA_SHEET = "ops", "fitted", "data sheet"  # sources of the simulated times
+OPS, FITTED, DATA_SHEET, REPLAY = "ops", "fitted", "data sheet", "replay"  # sources of the simulated times
 MOST_CASES = 60  # in the printed table
 
 

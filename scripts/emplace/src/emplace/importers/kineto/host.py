@@ -104,7 +104,7 @@ def _cuts(selection: Selection, runtime: Sequence[Event]) -> tuple[list[_Cut], l
                 seen.add(id(kernel))
                 kernels[kernel.correlation].append((kernel, call))
     threads = {_thread(event) for event in runtime if event.get("args", {}).get("correlation") in kernels}
-    cuts = []
+    cuts: list[_Cut] = []
     for event in sorted(runtime, key=lambda each: each["ts"] + each["dur"]):
         launched = kernels.pop(event.get("args", {}).get("correlation"), [])
         waits = _WAITS.fullmatch(str(event.get("name"))) and _thread(event) in threads
