@@ -88,8 +88,8 @@ class Host(Folder):
         code, _, told = run("--from", "kineto", path, "--host", "xeon", "-o", self.path("g.json"), "--cluster",
                             self.path("c.yaml"))
         self.assertEqual(code, 0, told)
-        self.assertIn("step: 0.047 ms from the begin of the first kernel to the end of the last; a kernel begins 2,000 ns "
-                      "after its launch, or 1,000 ns after the kernel before it", told)
+        self.assertIn("step: 0.047 ms from the begin of the first kernel to the end of the last; a kernel begins 2,000 "
+                      "ns after its launch, or 1,000 ns after the kernel before it", told)
         cluster = pathlib.Path(self.path("c.yaml")).read_text(encoding="utf-8")
         self.assertIn("nvidia_a100: {class: gpu, gap: 1000ns}", cluster)
         self.assertIn("{name: launches, latency: 2000ns, bandwidth: 1TB/s}", cluster)

@@ -143,10 +143,12 @@ def host_trace() -> dict:
         call("cudaLaunchKernel", 10, 2, 1), kernel("gemm", 14, 10, 1),
         call("cudaLaunchKernel", 15, 2, 2), kernel("gemm", 25, 5, 2),
         call("cudaStreamSynchronize", 18, 15, 3),
-        event("aten::add_", 35, 4, 2, **shapes([6, 3], [6, 3])), call("cudaLaunchKernel", 36, 2, 4), kernel("add", 40, 3, 4),
+        event("aten::add_", 35, 4, 2, **shapes([6, 3], [6, 3])),
+        call("cudaLaunchKernel", 36, 2, 4), kernel("add", 40, 3, 4),
         event("aten::copy_", 43, 12, 3, **shapes([6, 3], [6, 3])), call("cudaMemcpyAsync", 44, 10, 5),
         kernel("Memcpy DtoH (Device -> Pageable)", 48, 4, 5, bytes=72) | {"cat": "gpu_memcpy"},
-        event("aten::mul_", 55, 4, 4, **shapes([6, 3], [6, 3])), call("cudaLaunchKernel", 56, 2, 6), kernel("mul", 60, 1, 6),
+        event("aten::mul_", 55, 4, 4, **shapes([6, 3], [6, 3])),
+        call("cudaLaunchKernel", 56, 2, 6), kernel("mul", 60, 1, 6),
         call("cudaDeviceSynchronize", 59, 5, 7)]}
 
 

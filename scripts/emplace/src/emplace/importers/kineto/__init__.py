@@ -84,8 +84,8 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
                   others: Mapping[str, dict[str, Any]] | None = None, host_kind: str | None = None) -> Imported:
     """Imports a profiler's trace and the execution trace of the same run, as json.load returns them.
 
-    others: traces of the other ranks by their paths; host_kind: device kind of the host, to add its ops. Throws ImportFailure; unless allow_loss also if more than a tenth
-    of the kernels' time is not in the graph.
+    others: traces of the other ranks by their paths; host_kind: device kind of the host, to add its ops. Throws
+    ImportFailure; unless allow_loss also if more than a tenth of the kernels' time is not in the graph.
     """
     found = trace.read(document, path, step)
     kind = device_kind or (re.sub(r"[^a-z0-9]+", "_", found.device.lower()).strip("_") if found.device else None)
