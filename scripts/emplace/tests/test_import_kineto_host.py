@@ -43,7 +43,7 @@ class Host(Folder):
             "host.synchronize_1": ["host.launch_3", "copy.device_to_host_0"],
             "host.launch_4": ["host.synchronize_1"], "kernel.mul_0": ["copy.device_to_host_0", "host.launch_4"]})
         self.assertEqual(ops["kernel.gemm_1"]["attributes"], {"operator": "aten.mm"})
-        self.assertEqual(ops["host.synchronize_0"]["attributes"], {"call": "cudaStreamSynchronize"})
+        self.assertEqual(ops["host.synchronize_0"]["attributes"], {"call": "cudaStreamSynchronize", "correlation": 3})
         source = document["source"]
         self.assertEqual((source["step_ns"], source["launch_latency_ns"], source["kernel_gap_ns"], source["streams"]),
                          (61_000 - 14_000, 2000, 1000, 1))

@@ -152,6 +152,24 @@ def host_trace() -> dict:
         call("cudaDeviceSynchronize", 59, 5, 7)]}
 
 
+def python_trace(module: str = "m", slow: float = 0) -> dict:
+    """A step with Python functions and three launches; times in [us].
+
+    From the first launch to the last, 4 to 40, a function of the module has 10 of its own and aten::add has 8.
+    slow: by how much longer each of them takes.
+    """
+    def host(name: str, begin: float, duration: float, category: str = "python_function") -> dict:
+        return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": begin, "dur": duration, "args": {}}
+    late = 2 * slow
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": [
+        host("/a/main.py(1): main", 0, 60 + late),
+        host("aten::mm", 1, 9, "cpu_op"), launch(2, 1) | {"dur": 2}, kernel("gemm", 6, 3, 1),
+        host(f"/a/{module}.py(9): f", 11, 20 + late), host("aten::add", 13 + slow, 10 + slow, "cpu_op"),
+        launch(17 + late, 2) | {"dur": 2}, kernel("add", 21 + late, 3, 2),
+        host("aten::relu", 33 + late, 10, "cpu_op"), launch(38 + late, 3) | {"dur": 2},
+        kernel("relu", 42 + late, 3, 3)]}
+
+
 def nsight_database(path: str) -> None:
     """gpu_trace() as `nsys export --type sqlite` writes it: the documented tables, with the columns that are read."""
     trace = gpu_trace()["traceEvents"]

@@ -15,7 +15,7 @@ import emplace.published  # noqa: E402, F401
 from emplace.published.command import main  # noqa: E402
 from published_support import GPU, step_rows, write_products, write_sailor, write_step  # noqa: E402
 from support import called  # noqa: E402
-from traces_support import host_trace  # noqa: E402
+from traces_support import host_trace, python_trace  # noqa: E402
 from wheel_support import TestCase  # noqa: E402
 
 MEASURED = os.environ.get("EMPLACE_MEASURED", "")
@@ -116,10 +116,37 @@ class Command(Case):
         path.write_text(json.dumps(trace), encoding="utf-8")
         row, = self.rows("traces").values()
         self.assertEqual((row["measured"], row["simulated"]), (57_000, 57_000))
-        self.refused("choices: replay", "traces", "--how", "fitted")
+        self.refused("choices: replay, others", "traces", "--how", "fitted")
         pathlib.Path(self.path("rows.json")).unlink()
+        self.refused("no case is left; x1/a: no other trace of this GPU", "traces", "--how", "others")
         path.write_text("{}", encoding="utf-8")
         self.refused("no case is left; x1/a: 'traceEvents' is NoneType", "traces")
+
+    def test_the_host_of_other_traces(self) -> None:
+        def write(name: str, trace: dict[str, Any]) -> None:
+            pathlib.Path(self.folder, f"{name}.json").write_text(json.dumps(trace), encoding="utf-8")
+        write("a", python_trace())
+        write("b", python_trace(slow=4))
+        out = self.path("out")
+        os.mkdir(out)
+
+        def simulated() -> dict[str, float]:
+            code, _, err = called(main, "traces", self.folder, "--how", "others", "--json", f"{out}/rows.txt")
+            self.assertEqual((code, err), (0, ""))
+            rows = json.loads(pathlib.Path(f"{out}/rows.txt").read_text(encoding="utf-8"))
+            return {row["case"].partition("/")[2]: row["simulated"] for row in rows}
+        # In b, f has 14 us, add 12, a launch 2. In a, mm, add and relu take 12 each (half of it before a launch, half
+        # behind), main takes 14 for its 4 parts, f 14: 6 + 3.5 + 7 + 6 + 2 = 24.5 to the second launch, and as much to
+        # the third, whose kernel takes 3. By a, with 10, 8 and 2, b takes 4 + 2.5 + 5 + 4 + 2 = 17.5 twice, and 3.
+        self.assertEqual(simulated(), {"a": 52_000, "b": 38_000})
+        # By b and c, f of m.py takes 14, main takes the mean of 14 and 10, operators that of 12 and 8:
+        # 5 + 3 + 7 + 5 + 2 = 22 twice, and 3.
+        write("c", python_trace("n"))
+        self.assertEqual(simulated()["a"], 47_000)
+        trace = python_trace()
+        trace["traceEvents"] = [event for event in trace["traceEvents"] if event["cat"] != "python_function"]
+        write("c", trace)
+        self.assertEqual(simulated(), {"a": 52_000, "b": 38_000})
 
 
 @unittest.skipUnless(MEASURED, "SKIPPED, NOT TESTED: $EMPLACE_MEASURED does not name the published data")
@@ -139,6 +166,9 @@ class Published(Case):
             errors = [abs(row["error"]) for row in self.rows("traces", folder=f"{MEASURED}/traces/{folder}").values()]
             self.assertEqual(len(errors), count)
             self.assertLess(max(errors), 0.02)
+        rows = self.rows("traces", "--how", "others", folder=f"{MEASURED}/traces/tracelens").values()
+        self.assertEqual(len(rows), 3)
+        self.assertLess(max(abs(row["error"]) for row in rows), 0.07)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any, Callable, Sequence
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
 from . import neusight, sailor
-from .figures import DATA_SHEET, FITTED, OPS, REPLAY, Compared, report, spelt
+from .figures import DATA_SHEET, FITTED, OPS, OTHERS, REPLAY, Compared, report, spelt
 from .tables import LeftOut, OpCase, PublishedFailure
 
 _STEPS, _TRACES = "neusight-steps", "traces"
@@ -27,7 +27,8 @@ SOURCE is
 
 HOW a time is simulated:
   ops         by the published times of the step's own ops, less their launch (neusight-steps; its default)
-  replay      by the times of the step's own host and kernels (traces)
+  replay      by the times of the step's own host and kernels (traces; its default)
+  others      by its own kernels, and the host's time per call in the other traces of the same GPU (traces)
   fitted      by a fit to other published ops of the same GPU, which never sees the op (the default of ops)
   data-sheet  by the figures of the device kind of `emplace list device-kinds` whose name is a part of the GPU's, or
               of --kind
@@ -98,7 +99,7 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
 def _traces(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
     from . import traces
 
-    done = [traces.replay(file) for file in traces.files(options.folder)]
+    done = traces.steps(traces.files(options.folder), how)
     rows = [row for row in done if isinstance(row, Compared)]
     return _chosen(rows, options) if rows else [], [row for row in done if isinstance(row, LeftOut)]
 
@@ -115,7 +116,7 @@ def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[Le
             [left for left in left_out if left.case.partition("/")[0] in gpus] + without)
 
 
-_CHOICES = {_STEPS: (OPS, DATA_SHEET), _TRACES: (REPLAY,)}
+_CHOICES = {_STEPS: (OPS, DATA_SHEET), _TRACES: (REPLAY, OTHERS)}
 _ROWS = {_STEPS: _steps, _TRACES: _traces}
 
 
@@ -150,7 +151,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder with the files of the source")
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
-    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, FITTED, "data-sheet"), help="see below")
+    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, OTHERS, FITTED, "data-sheet"), help="see below")
     parser.add_argument("--kind", metavar="KIND", default="", help="device kind of --how data-sheet, such as v100_pcie")
     parser.add_argument("--clock-from", metavar="CASE,CASE",
                         help="multiply the times of ops up to 10 ms by one factor, with which the mean error of these "

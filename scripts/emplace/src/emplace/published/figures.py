@@ -11,7 +11,8 @@ from typing import Any, Sequence
 from ..ranks import kendall_tau
 from .tables import LeftOut
 
-OPS, FITTED, DATA_SHEET, REPLAY = "ops", "fitted", "data sheet", "replay"  # sources of the simulated times
+# Sources of the simulated times.
+OPS, FITTED, DATA_SHEET, REPLAY, OTHERS = "ops", "fitted", "data sheet", "replay", "others"
 MOST_CASES = 60  # in the printed table
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import pathlib
+from typing import Sequence
 
 import numpy as np
 
 from .. import _compiled
 from ..importers import Imported, ImportFailure, read_json
 from ..importers.kineto import host, import_kineto
-from .figures import REPLAY, Compared
+from .figures import OTHERS, REPLAY, Compared
+from .host_times import Host, predicted
 from .tables import LeftOut, PublishedFailure
 
-HOST = "host"
+_KIND = "host"
 
 
 def files(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -24,16 +26,22 @@ def files(folder: pathlib.Path) -> list[pathlib.Path]:
     return found
 
 
-def replay(path: pathlib.Path) -> Compared | LeftOut:
-    """Simulates a trace's last step by the times of its own host and kernels."""
-    name = path.name.removesuffix(".gz").removesuffix(".json")
-    try:
-        imported = import_kineto(read_json(str(path)), name=name, path=str(path), host_kind=HOST)
-    except ImportFailure as failure:
-        return LeftOut(f"{path.parent.name}/{name}", str(failure).removeprefix(f"{path}: "))
-    source = imported.document["source"]
-    return Compared(f"{path.parent.name}/{name}", source["device_kind"], "step", source["step_ns"],
-                    simulate(imported), REPLAY)
+def steps(paths: Sequence[pathlib.Path], how: str) -> list[Compared | LeftOut]:
+    """Simulates the last step of each trace.
+
+    how: REPLAY, by the times of its own host, or OTHERS, by those of the other traces with the same GPU.
+    """
+    if how == REPLAY:
+        return [_replay(path) for path in paths]
+    hosts = {path: _host(path) for path in paths}
+    found = {path: each for path, each in hosts.items() if isinstance(each, Host)}
+    done: list[Compared | LeftOut] = [each for each in hosts.values() if isinstance(each, LeftOut)]
+    for path, each in found.items():
+        others = [other for other in found.values()
+                  if other is not each and _gpu(other.imported) == _gpu(each.imported)]
+        done.append(_compared(path, each.imported, predicted(each, others), how) if others
+                    else LeftOut(_case(path), "no other trace of this GPU"))
+    return done
 
 
 def simulate(imported: Imported) -> int:
@@ -45,3 +53,37 @@ def simulate(imported: Imported) -> int:
     outcome = problem.evaluate(np.argmax(problem.allowed, axis=1).astype(np.uint8)[None])
     latency: int = source["launch_latency_ns"]
     return int(outcome.step_time[0]) - latency  # of the first kernel
+
+
+def _replay(path: pathlib.Path) -> Compared | LeftOut:
+    try:
+        imported = import_kineto(read_json(str(path)), path=str(path), host_kind=_KIND)
+    except ImportFailure as failure:
+        return _left_out(path, failure)
+    return _compared(path, imported, imported, REPLAY)
+
+
+def _host(path: pathlib.Path) -> Host | LeftOut:
+    try:
+        document = read_json(str(path))
+        return Host(document, import_kineto(document, path=str(path), host_kind=_KIND), str(path))
+    except ImportFailure as failure:
+        return _left_out(path, failure)
+
+
+def _compared(path: pathlib.Path, measured: Imported, simulated: Imported, how: str) -> Compared:
+    span = measured.document["source"]["step_ns"]
+    return Compared(_case(path), _gpu(measured), "step", span, simulate(simulated), how)
+
+
+def _left_out(path: pathlib.Path, failure: ImportFailure) -> LeftOut:
+    return LeftOut(_case(path), str(failure).removeprefix(f"{path}: "))
+
+
+def _case(path: pathlib.Path) -> str:
+    return f"{path.parent.name}/{path.name.removesuffix('.gz').removesuffix('.json')}"
+
+
+def _gpu(imported: Imported) -> str:
+    kind: str = imported.document["source"]["device_kind"]
+    return kind

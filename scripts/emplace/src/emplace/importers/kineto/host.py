@@ -33,9 +33,13 @@ _WAITS = re.compile(r"(cuda|cu|hip)(Stream|Device|Event|Ctx)Synchronize")
 
 @dataclasses.dataclass
 class _Cut:
-    """A call of the runtime that launches or waits. begin, end [ns]; launched: kernels and the calls they are of."""
+    """A call of the runtime that launches or waits. begin, end [ns]; launched: kernels and the calls they are of.
+
+    name: "" if the launch is not in the trace.
+    """
 
     name: str
+    correlation: int | None
     begin: int
     end: int
     launched: list[tuple[Kernel, Call]] = dataclasses.field(default_factory=list)
@@ -111,10 +115,10 @@ def _cuts(selection: Selection, runtime: Sequence[Event]) -> tuple[list[_Cut], l
         if launched or (waits and cuts):
             launched.sort(key=lambda pair: pair[0].begin)
             begin = round(1000 * event["ts"])
-            cuts.append(_Cut(str(event.get("name")), begin, begin + round(1000 * event["dur"]), launched))
+            cuts.append(_Cut(str(event.get("name")), event.get("args", {}).get("correlation"), begin, begin + round(1000 * event["dur"]), launched))
     while cuts and not cuts[-1].launched:
         cuts.pop()
-    return cuts, [_Cut("", pair[0].begin, pair[0].begin, [pair]) for rest in kernels.values() for pair in rest]
+    return cuts, [_Cut("", None, pair[0].begin, pair[0].begin, [pair]) for rest in kernels.values() for pair in rest]
 
 
 def _thread(event: Event) -> tuple[Any, Any]:
@@ -156,13 +160,13 @@ class _Builder:
         if not cut.name:
             self._kernels(cut, None)
         elif not cut.launched:
-            self._host("run", cut.name, cut.begin)
+            self._host("run", cut, cut.begin)
             self._wait(cut)
         elif cut.blocks:
-            self._kernels(cut, self._host("launch", cut.name, self._submitted(cut)))
+            self._kernels(cut, self._host("launch", cut, self._submitted(cut)))
             self._wait(cut)
         else:
-            self._kernels(cut, self._host("launch", cut.name, cut.end))
+            self._kernels(cut, self._host("launch", cut, cut.end))
 
     def _submitted(self, cut: _Cut) -> int:
         """Returns when a blocking copy was submitted [ns]: the latency before its begin, unless it had to wait."""
@@ -170,18 +174,19 @@ class _Builder:
         before = max((end for end, _ in self.ran[kernel.stream]), default=0)
         return cut.begin if before > cut.begin else min(max(cut.begin, kernel.begin - self.latency), cut.end)
 
-    def _host(self, what: str, call: str, end: int, waits: Sequence[int] = (), since: int = 0) -> int:
+    def _host(self, what: str, cut: _Cut, end: int, waits: Sequence[int] = (), since: int = 0) -> int:
         """Adds an op of the host and returns its number. end, since: its end and earliest begin in the trace [ns]."""
         cost = 0 if self.time is None else max(0, end - max(self.time, since))
         before = [] if self.host is None else [self.host]
-        self.host = self._op(f"host.{what}", [*before, *waits], self.host_kind, cost, {"call": call})
+        self.host = self._op(f"host.{what}", [*before, *waits], self.host_kind, cost,
+                             {"call": cut.name, "correlation": cut.correlation})
         self.time = max(end, self.time or end)
         return self.host
 
     def _wait(self, cut: _Cut) -> None:
         """Adds the op of the host that waits until the kernels have ended."""
         ended = [max(found) for ran in self.ran.values() if (found := [each for each in ran if each[0] <= cut.end])]
-        self._host("synchronize", cut.name, cut.end, sorted(op for _, op in ended),
+        self._host("synchronize", cut, cut.end, sorted(op for _, op in ended),
                    max([cut.begin, *(end for end, _ in ended)]))
 
     def _kernels(self, cut: _Cut, launch: int | None) -> None:
