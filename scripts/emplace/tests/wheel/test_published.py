@@ -118,7 +118,7 @@ class Command(Case):
         self.assertEqual((row["measured"], row["simulated"]), (57_000, 57_000))
         self.refused("choices: replay, others", "traces", "--how", "fitted")
         pathlib.Path(self.path("rows.json")).unlink()
-        self.refused("no case is left; x1/a: no other trace of this GPU", "traces", "--how", "others")
+        self.refused("no case is left; x1/a: has no Python functions (with_stack=True)", "traces", "--how", "others")
         path.write_text("{}", encoding="utf-8")
         self.refused("no case is left; x1/a: 'traceEvents' is NoneType", "traces")
 
@@ -126,6 +126,7 @@ class Command(Case):
         def write(name: str, trace: dict[str, Any]) -> None:
             pathlib.Path(self.folder, f"{name}.json").write_text(json.dumps(trace), encoding="utf-8")
         write("a", python_trace())
+        self.refused("a: no other trace of this GPU", "traces", "--how", "others")
         write("b", python_trace(slow=4))
         out = self.path("out")
         os.mkdir(out)
