@@ -1,4 +1,4 @@
-"""A graph with the host's part of a step: what the host did between launches, and what waited for what.
+"""A graph with the host's part of a step: its time between launches, and the waits of host and kernels.
 
 The threads that launch kernels are one chain of ops of the host's device kind. A cut ends each of them:
 
