@@ -56,6 +56,14 @@ class Host(Folder):
         ops = self.ops(import_kineto(trace, host_kind="xeon").document)
         self.assertEqual(ops["host.launch_3"]["cost_ns"], {"xeon": 6000})  # 38 to 44
 
+    def test_a_copy_that_ends_after_its_call(self) -> None:
+        trace = host_trace()
+        copy = next(event for event in trace["traceEvents"] if event["cat"] == "gpu_memcpy")
+        for duration, cost in ((11, 0), (14, None)):  # of 48 to 59, and to 62, 6 are done when the call returns at 54
+            copy["dur"] = duration
+            op = self.ops(import_kineto(trace, host_kind="xeon").document).get("host.synchronize_1")
+            self.assertEqual(op and op["cost_ns"]["xeon"], cost)
+
     def test_order_of_events_and_threads(self) -> None:
         plain = import_kineto(host_trace(), host_kind="xeon").document
         trace = host_trace()

@@ -5,7 +5,7 @@ The threads that launch kernels are one chain of ops of the host's device kind. 
     launch           host.launch ends with the call, and the kernel waits for it
     synchronisation  host.run ends where the call begins; host.synchronize waits for the last kernel of each stream
                      that had ended when the call returned, and costs the time from there to the return
-    blocking copy    both: the call returns after the copy's end
+    blocking copy    both: the call returns when most of the copy is done
 
 A kernel also waits for the one before it in its stream, and for the kernels of other streams as in order.py. Costs are
 those of the trace. The step begins at the end of the first launch, and the last op is the last kernel.
@@ -46,9 +46,14 @@ class _Cut:
 
     @property
     def blocks(self) -> bool:
-        """True if the call returns after the end of its copy."""
-        return bool(self.launched) and all(kernel.copy and kernel.begin + kernel.duration <= self.end
+        """True if the call returns when most of its copy is done; from pageable memory it does so before the end."""
+        return bool(self.launched) and all(kernel.copy and kernel.begin + kernel.duration // 2 <= self.end
                                            for kernel, _ in self.launched)
+
+    @property
+    def done(self) -> int:
+        """The end of the call and of its kernels [ns]."""
+        return max([self.end, *(kernel.begin + kernel.duration for kernel, _ in self.launched)])
 
 
 def build(selection: Selection, trace: Trace, graph: graph_file.GraphBuilder, host_kind: str, path: str) -> Imported:
@@ -184,8 +189,8 @@ class _Builder:
         return self.host
 
     def _wait(self, cut: _Cut) -> None:
-        """Adds the op of the host that waits until the kernels have ended."""
-        ended = [max(found) for ran in self.ran.values() if (found := [each for each in ran if each[0] <= cut.end])]
+        """Adds the op of the host that waits until the kernels and copies have ended."""
+        ended = [max(found) for ran in self.ran.values() if (found := [each for each in ran if each[0] <= cut.done])]
         self._host("synchronize", cut, cut.end, sorted(op for _, op in ended),
                    max([cut.begin, *(end for end, _ in ended)]))
 
