@@ -124,7 +124,7 @@ void LaneBuffers::Pass() {
         high = middle - 1;
       }
     }
-    Rebase();
+    if (run_.begin > 0) Rebase();  // before, `busy` is that of an earlier pass
     run_.any_rebased = *std::max_element(run_.rebased, run_.rebased + lanes) > 0;
     kernel_.pass(program_, run_);
     run_.begin = run_.end;

@@ -57,6 +57,21 @@ TEST_CASE("steps too long for 32 bits are found and simulated all the same") {
   CHECK(outcomes[0].devices[0].busy == 8'000'000'000);
 }
 
+TEST_CASE("a first op that takes seconds is counted once, whatever was simulated before") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1"}) b.Device(name, kUnlimitedMemory);
+  b.AllToAll(1'000, {1'000'000'000, 1});
+  b.Op("first", {1'500'000'000, 1'500'000'000});
+  b.Op("second", {5, 5}, {0}, 8);
+  const auto simulator = MakeSimulator(b.Build(), {.semantics = Semantics::kStream});
+  const std::vector<Placement> both{{{0, 0}}, {{1, 1}}};
+  for (int call = 0; call < 2; ++call) {
+    const std::vector<Outcome> outcomes = simulator->Evaluate(both);
+    CHECK(outcomes[0].devices[0].busy == 1'500'000'005);
+    CHECK(outcomes[1].devices[1].busy == 1'500'000'005);
+  }
+}
+
 // Thousands of ops of milliseconds: steps of several seconds. Ops that await nothing come late,
 // too.
 std::shared_ptr<const Problem> LongProblem(Rng& rng, bool hosts, bool slots) {
