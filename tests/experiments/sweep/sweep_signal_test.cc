@@ -1,5 +1,8 @@
 // A sweep that is asked to stop.
 
+#include <chrono>
+#include <thread>
+
 #include "framework/results/results_reader.h"
 #include "tests/experiments/sweep/sweep_process.h"
 #include "tests/support/text.h"
@@ -71,6 +74,9 @@ TEST_CASE("more jobs than runs, and a killed worker among them") {
   const std::vector<pid_t> workers = sweep.Workers();
   REQUIRE(!workers.empty());
   kill(workers.back(), SIGKILL);
+  for (int i = 0; i < 1000 && kill(workers.back(), 0) == 0; ++i) {  // until its end is noticed
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   sweep.Signal(SIGTERM);
   CHECK(sweep.Wait() == 1);
   CHECK(Contains(sweep.Printed(),
