@@ -101,8 +101,7 @@ void MemoryEvents::Sweep(const Writer& written,
   // above the peak so far.
   used_.assign(device_columns_, 0);
   std::copy(used.begin(), used.end(), used_.begin());
-  std::vector<std::int64_t>& most_used = peak_;
-  most_used = used_;
+  peak.resize(device_columns_);
   std::int64_t* const bins = bins_.data();
   const size_t columns = device_columns_, end = bins_.size();
   for (size_t d = 0; d < columns; d += kColumns) {
@@ -117,9 +116,9 @@ void MemoryEvents::Sweep(const Writer& written,
     for (size_t bin = d + columns; bin < end; bin += 2 * columns) {
       Store(Load(bins + bin) > most, bins + bin);
     }
-    Store(most, &most_used[d]);
+    Store(most, &peak[d]);
   }
-  peak.assign(most_used.begin(), most_used.begin() + num_devices_);
+  peak.resize(num_devices_);
   size_t num_suspects = 0;
   for (const Event* event = events_.data(); event != written.end_; ++event) {
     const size_t d = event->key & (device_columns_ - 1);

@@ -43,10 +43,10 @@ class MemoryEvents {
   static constexpr int kEventsPerBinBits = 3;
 
   int num_devices_, device_bits_, bin_bits_;
-  size_t device_columns_;  // devices, rounded up to a power of two
+  size_t device_columns_;  // devices, rounded up to a power of two, at least 4
   std::vector<Event> events_, suspects_, scratch_;
   std::vector<std::int64_t> bins_;  // [bins, 2 * device_columns_] bytes allocated, bytes released
-  std::vector<std::int64_t> used_, peak_, bin_of_device_;
+  std::vector<std::int64_t> used_, bin_of_device_;
 };
 
 /// Collects events. Should be a local variable of the loop that finds them.

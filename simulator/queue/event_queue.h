@@ -42,14 +42,15 @@ class EventBacklog {
       SetBase(key);
     Put(key);
   }
-  /// Returns a lower bound of the keys in the heap; kNone if there is no key.
+  /// Returns a number that no key of the heap is below; kNone if the heap is empty.
   Key Bound() const {
     if (filled_ == 0) return kNone;
     const int first = std::countr_zero(filled_);
     return first == 0 ? base_ : buckets_[first][0] >> first << first;
   }
-  /// Removes some of the least keys of the heap, in ascending order, at most `room` >= 4.
-  /// @return their number, 0 only if there is no key
+  /// Removes the least keys of the heap and writes them in ascending order.
+  /// @param room  the most keys to remove; at least 4
+  /// @return the number of removed keys; 0 if and only if the heap is empty
   int Take(int room, Key* keys) {
     int taken = 0;
     while (taken < room && filled_ != 0) {
@@ -234,6 +235,7 @@ class EventQueue {
     __builtin_memcpy(registers, taken, sizeof taken);
     return backlog.Bound();
   }
+  // Adds the keys before the first kNone to the heap.
   [[gnu::noinline]] static void PushAll(EventBacklog& backlog, Keys keys) {
     for (int i = 0; i < kLanes && keys[i] != kNone; ++i) backlog.Push(keys[i]);
   }

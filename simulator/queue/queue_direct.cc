@@ -114,16 +114,9 @@ void DirectQueueRun::Start(const std::uint8_t* device, QueueTimes& times) {
     link.last = -1;
   }
   for (DeviceState& d : devices_) d.free = d.finish = d.busy = 0;
-  // Members are copied to locals, as in ServeOps().
-  OpState* const ops = ops_.data();
-  const int* const awaits = awaits_.data();
-  const Nanos* cost = p_.cost.data();
-  for (int position = 0; position < p_.num_ops; ++position, cost += p_.num_devices) {
-    const int d = device[position];
-    ops[position].ready = 0;
-    ops[position].cost = cost[d];
-    ops[position].missing = awaits[position];
-    ops[position].device = d;
+  for (int position = 0; position < p_.num_ops; ++position) {
+    ForgetArrivals(position);
+    Place(position, device[position]);
   }
   backlog_.Reset(initial_);
   served_ = 0;
@@ -173,11 +166,10 @@ void DirectQueueRun::Save(const QueueTimes& times, Snapshot& snapshot) {
   }
   snapshot.queued.clear();
   EventQueue queue(backlog_);
-  const int op_bits = rank_bits_ - (op_bit_ != 0);
   for (auto key = queue.Pop(); key != EventQueue::kNone; key = queue.Pop()) {
     snapshot.queued.push_back(key);
     if ((key & op_bit_) != op_bit_) {  // transfers of a served op
-      const auto position = static_cast<int>(key & ((EventQueue::Key{1} << op_bits) - 1));
+      const auto position = static_cast<int>(key & ((EventQueue::Key{1} << rank_bits_) - 1));
       snapshot.waiting.push_back({ops_[position].ready, ops_[position].missing, position});
     }
   }

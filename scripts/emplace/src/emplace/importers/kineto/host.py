@@ -120,7 +120,8 @@ def _cuts(selection: Selection, runtime: Sequence[Event]) -> tuple[list[_Cut], l
         if launched or (waits and cuts):
             launched.sort(key=lambda pair: pair[0].begin)
             begin = round(1000 * event["ts"])
-            cuts.append(_Cut(str(event.get("name")), event.get("args", {}).get("correlation"), begin, begin + round(1000 * event["dur"]), launched))
+            end = begin + round(1000 * event["dur"])
+            cuts.append(_Cut(str(event.get("name")), event.get("args", {}).get("correlation"), begin, end, launched))
     while cuts and not cuts[-1].launched:
         cuts.pop()
     return cuts, [_Cut("", None, pair[0].begin, pair[0].begin, [pair]) for rest in kernels.values() for pair in rest]
