@@ -11,6 +11,7 @@ import numpy as np
 from .. import _compiled
 from ..importers import Imported, ImportFailure, read_json
 from ..importers.kineto import host, import_kineto
+from . import tables
 from .figures import OTHERS, REPLAY, Compared
 from .host_times import Host, predicted
 from .tables import LeftOut, PublishedFailure
@@ -20,7 +21,7 @@ _KIND = "host"
 
 def files(folder: pathlib.Path) -> list[pathlib.Path]:
     """Returns the traces below a folder. Throws PublishedFailure if there is none."""
-    found = sorted(path for path in folder.rglob("*.json*") if path.name.endswith((".json", ".json.gz")))
+    found = [path for path in tables.files(folder, "*.json*") if path.name.endswith((".json", ".json.gz"))]
     if not found:
         raise PublishedFailure(f"{folder}: no trace (.json, .json.gz)")
     return found
