@@ -15,6 +15,7 @@
 
 #include "framework/base/time.h"
 #include "framework/cluster/interference.h"
+#include "framework/cluster/kernel_fit.h"
 #include "framework/config/units.h"
 
 namespace emplace {
@@ -40,6 +41,11 @@ struct DeviceKind {
   std::optional<Bandwidth> cold_read;
   std::map<std::string, Interference> interference;  ///< by InterferenceKeys(); default 0
   std::map<std::string, double> efficiency;          ///< share of peak by op class, in (0, 1]
+  int multiprocessors = 0;                           ///< that execute thread blocks; 0: unknown
+  double power = 0;                                  ///< [W] limit of the device; 0: unknown
+  /// Replaces `efficiency` for the element type and the op classes of the fit. Needs peak,
+  /// memory_bandwidth, multiprocessors and power.
+  std::optional<KernelFit> fitted;
   std::string source;                                ///< publication of these figures
 };
 

@@ -40,7 +40,31 @@ std::map<std::string, Interference> ParseKindInterference(const ConfigNode& node
   return figures;
 }
 
-DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
+// Reads the fit of a kind: the name of one of `fits`, or a map.
+KernelFit ParseFitted(const ConfigNode& node,
+                      const DeviceKind& kind,
+                      const std::map<std::string, KernelFit>& fits) {
+  KernelFit fit;
+  if (!node.IsScalar()) {
+    fit = ParseKernelFit(node);
+  } else if (const auto found = fits.find(node.AsString()); found != fits.end()) {
+    fit = found->second;
+  } else {
+    std::vector<std::string> names;
+    for (const auto& [name, unused] : fits) names.push_back(name);
+    ThrowUnknown(node.Where(), "fit", node.AsString(), names);
+  }
+  if (kind.peak.count(fit.dtype) == 0 || !(kind.memory_bandwidth > 0) || !(kind.power > 0) ||
+      kind.multiprocessors == 0) {
+    node.Fail(fmt::format(
+        "expected a kind with peak of {}, memory_bandwidth, multiprocessors and power", fit.dtype));
+  }
+  return fit;
+}
+
+DeviceKind ParseDeviceKind(const std::string& name,
+                           const ConfigNode& node,
+                           const std::map<std::string, KernelFit>& fits) {
   static const std::vector<std::string> keys{"class",
                                              "peak",
                                              "memory_bandwidth",
@@ -52,6 +76,9 @@ DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
                                              "cold_read",
                                              "interference",
                                              "efficiency",
+                                             "multiprocessors",
+                                             "power",
+                                             "fitted",
                                              "source"};
   node.RequireKnownKeys(keys);
   DeviceKind kind;
@@ -84,17 +111,34 @@ DeviceKind ParseDeviceKind(const std::string& name, const ConfigNode& node) {
       kind.efficiency[op_class] = share;
     }
   }
+  if (node.Has("multiprocessors")) {
+    constexpr std::int64_t kMost = 65536;
+    const std::int64_t number = node.At("multiprocessors").AsInt();
+    if (number < 1 || number > kMost) {
+      node.At("multiprocessors")
+          .Fail(fmt::format("expected a number from 1 to {}, got {}", kMost, number));
+    }
+    kind.multiprocessors = static_cast<int>(number);
+  }
+  if (node.Has("power")) {
+    kind.power = node.At("power").AsDouble();
+    if (!(kind.power > 0)) {
+      node.At("power").Fail(fmt::format("expected watts above 0, got {}", kind.power));
+    }
+  }
+  if (node.Has("fitted")) kind.fitted = ParseFitted(node.At("fitted"), kind, fits);
   if (node.Has("source")) kind.source = node.At("source").AsString();
   return kind;
 }
 
 }  // namespace
 
-std::map<std::string, DeviceKind> ParseDeviceKinds(const ConfigNode& node) {
+std::map<std::string, DeviceKind> ParseDeviceKinds(const ConfigNode& node,
+                                                   const std::map<std::string, KernelFit>& fits) {
   std::map<std::string, DeviceKind> kinds;
   for (const std::string& name : node.Keys()) {
     if (name.empty()) node.Fail("expected the name of a device kind, got an empty text");
-    kinds.emplace(name, ParseDeviceKind(name, node.At(name)));
+    kinds.emplace(name, ParseDeviceKind(name, node.At(name), fits));
   }
   return kinds;
 }
@@ -114,14 +158,27 @@ std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& f
         "{}: expected a folder of device kinds (*.yaml): {}", place.string(), error.message()));
   }
   std::sort(files.begin(), files.end());
+  static const std::vector<std::string> keys{"kernel_fits", "device_kinds"};
+  std::vector<ConfigNode> nodes;
+  std::map<std::string, KernelFit> fits;
+  for (const fs::path& file : files) {
+    nodes.push_back(ConfigNode::FromFile(file));
+    nodes.back().RequireKnownKeys(keys);
+    if (!nodes.back().Has("kernel_fits")) continue;
+    const ConfigNode map = nodes.back().At("kernel_fits");
+    for (const std::string& name : map.Keys()) {
+      if (!fits.emplace(name, ParseKernelFit(map.At(name))).second) {
+        map.At(name).Fail(fmt::format("duplicate fit \"{}\"", name));
+      }
+    }
+  }
   std::map<std::string, DeviceKind> kinds;
   std::map<std::string, std::string> file_of;
-  for (const fs::path& file : files) {
-    const ConfigNode node = ConfigNode::FromFile(file);
-    node.RequireKnownKeys(std::vector<std::string>{"device_kinds"});
-    const ConfigNode map = node.At("device_kinds");
-    for (auto& [name, kind] : ParseDeviceKinds(map)) {
-      if (!file_of.emplace(name, file.string()).second) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (nodes[i].Has("kernel_fits") && !nodes[i].Has("device_kinds")) continue;
+    const ConfigNode map = nodes[i].At("device_kinds");
+    for (auto& [name, kind] : ParseDeviceKinds(map, fits)) {
+      if (!file_of.emplace(name, files[i].string()).second) {
         map.At(name).Fail(
             fmt::format("duplicate device kind \"{}\", first in {}", name, file_of[name]));
       }
@@ -164,6 +221,9 @@ std::string FormatDeviceKind(const DeviceKind& kind) {
   if (!kind.efficiency.empty()) {
     text += fmt::format("    efficiency: {}\n", format_map(kind.efficiency, ""));
   }
+  if (kind.multiprocessors > 0) text += fmt::format("    multiprocessors: {}\n", kind.multiprocessors);
+  if (kind.power > 0) text += fmt::format("    power: {}\n", kind.power);
+  if (kind.fitted) text += fmt::format("    fitted: {}\n", FormatKernelFit(*kind.fitted));
   if (!kind.source.empty()) text += fmt::format("    source: {}\n", QuoteYaml(kind.source));
   return text;
 }

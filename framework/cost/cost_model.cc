@@ -178,6 +178,41 @@ Interference InterferenceOf(const DeviceKind& kind, OpClass op_class) {
   return found == kind.interference.end() ? Interference{} : found->second;
 }
 
+// Returns [batch, rows, columns] of the result of a product; nullopt if its shape is not known.
+std::optional<std::array<double, 3>> ProductShape(const Graph& graph, const Op& op) {
+  if (op.outputs.empty()) return std::nullopt;
+  const Tensor& result = graph.tensor(op.outputs[0]);
+  std::array<double, 3> product{1, 1, 1};
+  const size_t rank = result.shape.size();
+  if (rank == 0) return std::nullopt;
+  for (size_t i = 0; i < rank; ++i) {
+    if (result.shape[i] < 1) return std::nullopt;
+    product[i + 2 < rank ? 0 : i + 3 - rank] *= static_cast<double>(result.shape[i]);
+  }
+  return product;
+}
+
+// Returns the cost by the kind's kernel fit; nullopt if it has none for the op.
+std::optional<Cost> KernelCost(const Graph& graph,
+                               const Op& op,
+                               const Work& work,
+                               const DeviceKind& kind) {
+  if (!kind.fitted || kFloatTypes[work.dtype] != kind.fitted->dtype ||
+      kind.fitted->bandwidth.count(std::string(ToString(work.op_class))) == 0) {
+    return std::nullopt;
+  }
+  std::array<double, 3> product{1, 1, 1};
+  if (work.op_class == OpClass::kMatmul) {
+    const auto shape = ProductShape(graph, op);
+    if (!shape) return std::nullopt;
+    product = *shape;
+  }
+  const auto bytes = static_cast<double>(op.bytes_accessed);
+  return Cost(FittedKernelTime(kind, work.op_class, product, op.flops, bytes),
+              CostSource::kRoofline,
+              1.4826 * kind.fitted->error);
+}
+
 Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::string& where) {
   const double peak = rates.peak[work.dtype];
   if (!(peak > 0)) {
@@ -294,7 +329,8 @@ Costs ComputeCosts(const Graph& graph,
         cost = FittedCost(*kinds[k].fitted, op, signature, work.op_class);
       }
       if (!cost) {
-        cost = ModelCost(op, work, kinds[k], where);
+        cost = KernelCost(graph, op, work, *kinds[k].kind);
+        if (!cost) cost = ModelCost(op, work, kinds[k], where);
         ++num_modelled[k];
       }
       if (!cost->interference) cost->interference = InterferenceOf(*kinds[k].kind, work.op_class);

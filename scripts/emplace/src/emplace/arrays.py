@@ -97,20 +97,20 @@ def cluster_from_arrays(device_names: Sequence[str], bandwidth: npt.ArrayLike, l
                                          "bandwidth": f"{rates[a, b]:.17g}B/s"})
             document["routes"].append({"from": source, "to": target, "via": [channel]})
     own = device_kinds if device_kinds is not None else {
-        kind: {"class": "gpu"} for kind in dict.fromkeys(names) if kind not in known_kinds()}
+        kind: {"class": "gpu"} for kind in dict.fromkeys(names) if kind not in menu_kinds()}
     if own:
         document["device_kinds"] = dict(own)
     cluster: Cluster = _compiled().Cluster.parse(json.dumps(document), name)
     return cluster
 
 
-def known_kinds() -> set[str]:
-    """Returns the device kinds of the menu."""
+def menu_kinds() -> dict[str, dict[str, Any]]:
+    """Returns the device kinds of the menu: the entry of each name (framework/cluster/FORMAT.md)."""
     folder = os.path.join(_compiled().configs_folder(), "device_kinds")
-    kinds: set[str] = set()
+    kinds: dict[str, dict[str, Any]] = {}
     for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         with open(os.path.join(folder, file), encoding="utf-8") as text:
-            kinds |= set((yaml.safe_load(text) or {}).get("device_kinds", {}))
+            kinds |= (yaml.safe_load(text) or {}).get("device_kinds", {})
     return kinds
 
 

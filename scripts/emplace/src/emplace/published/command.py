@@ -67,12 +67,12 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _require_kind(kind: str, how: str) -> None:
-    from ..arrays import known_kinds
+    from ..arrays import menu_kinds
 
     if how != DATA_SHEET:
         raise PublishedFailure("--kind: needs --how data-sheet")
-    if kind not in known_kinds():
-        raise PublishedFailure(f"--kind {kind}: no such device kind; choices: {', '.join(sorted(known_kinds()))}")
+    if kind not in menu_kinds():
+        raise PublishedFailure(f"--kind {kind}: no such device kind; choices: {', '.join(sorted(menu_kinds()))}")
 
 
 def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Iterator, Sequence
 import numpy as np
 
 from .. import _compiled
-from ..arrays import cluster_from_arrays, known_kinds
+from ..arrays import cluster_from_arrays, menu_kinds
 from ..importers.graph_file import GraphBuilder
 from ..trace_costs import table
 from ..trace_costs.graph_ops import GraphOps
@@ -117,4 +117,4 @@ def _graph(cases: Sequence[OpCase]) -> Graph:
 
 def _menu_kind(gpu: str) -> str:
     """Returns the device kind of the menu whose name is a part of the GPU's: h100 of NVIDIA_H100_80GB_HBM3."""
-    return max((kind for kind in known_kinds() if f"_{kind}_" in f"_{spelt(gpu)}_"), key=len, default="")
+    return max((kind for kind in menu_kinds() if f"_{kind}_" in f"_{spelt(gpu)}_"), key=len, default="")

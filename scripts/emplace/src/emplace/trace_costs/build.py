@@ -205,9 +205,9 @@ class _Costs:
 
 def _class_in_menu(kind: str) -> str:
     """Returns the class of a device kind of `emplace list device-kinds`; "" for an unlisted kind."""
-    from ..arrays import known_kinds
+    from ..arrays import menu_kinds
 
-    if kind not in known_kinds():
+    if kind not in menu_kinds():
         return ""
     cluster = _compiled().Cluster.parse(f"{{name: one, devices: [{{name: 'x:0', kind: {kind}}}]}}", "one")
     return str(cluster.device_classes[0])
