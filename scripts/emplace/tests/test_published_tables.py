@@ -60,6 +60,21 @@ class Tables(Folder):
         self.assertEqual(tensors[ops["1/view"]["outputs"][0]]["alias_of"], ops["1/fc"]["outputs"][0])
         self.assertEqual(ops["head"]["flops"], 2 * 2 * 8 * 16 * 4)
 
+    def test_rows_that_change_nothing_cost_nothing(self) -> None:
+        """Dropout runs only in training, a cast to the same type never."""
+        rows = step_rows()
+        dropout = ("call_module", "m.h.0.drop", "{add: None}", rows[3][3].replace("linear.Linear", "dropout.Dropout"),
+                   "[[2, 8, 4]]", 0.050, 0.060, 0, "(2, 8, 4)", "torch.float32", "drop")
+        cast = ("call_method", "to", "{drop: None}", rows[4][3], "[[2, 8, 4]]", 0.050, 0, 0, "(2, 8, 4)",
+                "torch.float32", "cast")
+        head = (*rows[6][:2], "{cast: None}", *rows[6][3:])
+        write_step(self.folder, "tiny-train-8-2", 1.6, rows=[*rows[:6], dropout, cast, head, rows[7]])
+        step = self.steps()[0]
+        for training, kinds in ((True, ("aten.dropout", "aten.view")), (False, ("aten.view", "aten.view"))):
+            ops = by_name(step_graph("tiny", step.rows, step.num_layers, training, "x1"))
+            self.assertEqual((ops["0/drop"]["kind"], ops["0/cast"]["kind"]), kinds)
+            self.assertEqual(sum(ops["0/drop"].get("cost_ns", {}).values()), 40_000 if training else 0)
+
     def test_backward_ops_follow(self) -> None:
         document = self.document(training=True)
         ops, tensors = by_name(document), document["tensors"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..importers.graph_file import GraphBuilder
 from .tables import Shape
@@ -91,10 +91,19 @@ def step_graph(name: str, rows: Sequence[FxRow], num_layers: int, training: bool
     factor: of the times of ops up to LONG_OP, for a clock that falls in a long step
     """
     builder = _Builder(name, device_kind, factor, launch_time(rows))
-    builder.forward(rows, num_layers)
+    dtypes = {row.name: row.dtype for row in rows}
+    builder.forward([dataclasses.replace(row, function="view") if _is_unchanged(row, training, dtypes) else row
+                     for row in rows], num_layers)
     if training:
         builder.backward()
     return builder.graph.document()
+
+
+def _is_unchanged(row: FxRow, training: bool, dtypes: Mapping[str, str]) -> bool:
+    """Returns whether the result is the first input: dropout at inference, a cast to the same type."""
+    if row.function == "dropout":
+        return not training
+    return _KINDS.get(row.function) == "_to_copy" and bool(row.inputs) and dtypes[row.inputs[0]] == row.dtype
 
 
 @dataclasses.dataclass(frozen=True)
