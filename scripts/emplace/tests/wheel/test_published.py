@@ -7,14 +7,16 @@ import os
 import pathlib
 import sys
 import unittest
+import unittest.mock
 from typing import Any
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import emplace.published  # noqa: E402, F401
+from emplace.importers.graph_file import GraphBuilder, write  # noqa: E402
 from emplace.published.command import main  # noqa: E402
 from published_support import GPU, step_rows, write_products, write_sailor, write_step  # noqa: E402
-from support import called  # noqa: E402
+from support import called, needs  # noqa: E402
 from traces_support import host_trace, python_trace  # noqa: E402
 from wheel_support import TestCase  # noqa: E402
 
@@ -46,6 +48,44 @@ class Command(Case):
         self.assertEqual((rows["tiny-inf-8-2"]["simulated"], rows["tiny-inf-8-2"]["how"]), (610_000, "ops"))
         self.assertRegex(self.out, rf"{GPU} +step +2 +13\.50% +\+22\.0% +\+8\.50% +1\.000")
         self.assertEqual(list(self.rows("neusight-steps", "--only", "*-inf-*", "--gpu", "x1")), ["tiny-inf-8-2"])
+
+    def test_steps_on_graphs_of_the_importer(self) -> None:
+        for case in ("tiny-train-8-2", "tiny-inf-8-2"):
+            write_step(self.folder, case, 0.05, gpu="NVIDIA_A100-PCIE-40GB")
+        graphs = pathlib.Path(self.folder, "graphs")
+        graphs.mkdir()
+        builder = GraphBuilder("tiny", {})
+        x, w = builder.tensor("x", (4096, 64), "f32", role="input"), builder.parameter("w", (64, 64), "f32")
+        builder.op("mm", "aten.mm", [x, w], [builder.tensor("y", (4096, 64), "f32", role="output")],
+                   flops=2 * 4096 * 64 * 64)
+        write(builder.document(), graphs / "tiny-train-8-2.json.gz")
+        rows = self.rows("neusight-steps", "--graphs", str(graphs), "--by-class")
+        # Overhead 5 us, and 33.55 MFLOP at 0.7 x 19.5 TFLOP/s; no table is read, and there is no other graph.
+        self.assertEqual({case: row["simulated"] for case, row in rows.items()}, {"tiny-train-8-2": 5000 + 2458})
+        self.assertEqual(rows["tiny-train-8-2"]["how"], "data sheet")
+        self.assertIn(f"left out, no graph file in {graphs} and no config of the model (configs: bert_large, "
+                      "gpt2_large, gpt3_xl, gpt3_27, opt_13): NVIDIA_A100-PCIE-40GB/tiny-inf-8-2", self.out)
+        # Published, less launch: three layers of 0.1 and head 0.2 ms forward, 0.2 and 0.3 ms backward.
+        self.assertRegex(self.out, r"forward +linear +4 +0\.0 +0\.0 +0\.5 +1 +0\.0 +0\.0 +0\.0\n")
+        self.assertRegex(self.out, r"backward +linear +4 +0\.0 +0\.0 +0\.9 +0 +0\.0 +0\.0 +0\.0\n")
+
+    def test_graphs_that_are_missing_or_damaged(self) -> None:
+        path = write_step(self.folder, "opt_13-inf-16-1", 0.05, gpu="NVIDIA_A100")
+        path.unlink()
+        graphs = pathlib.Path(self.folder, "graphs")
+        arguments = ("neusight-steps", "--graphs", str(graphs))
+        self.refused("num_layer is 3, but the config of opt_13 has 24 layers", *arguments)
+        path.with_suffix(".json").write_text('{"num_layer": 24, "e2e_latency": 1}', encoding="utf-8")
+        with unittest.mock.patch.dict(sys.modules, {"torch": None}):
+            self.refused(f"{graphs}/opt_13-inf-16-1.json.gz: is not there and cannot be made: the Python package "
+                         "'torch' is missing; install it with: ", *arguments)
+        for text, expected in (("{", "cannot be read: "), ("[]", "the file contains no JSON object"),
+                               ('{"name": "g", "tensors": [], "ops": []}', "format is None")):
+            pathlib.Path(graphs, "opt_13-inf-16-1.json.gz").write_text(text, encoding="utf-8")
+            self.refused(f"{graphs}/opt_13-inf-16-1.json.gz: {expected}", *arguments)
+        self.refused("--graphs: is for neusight-steps, not for neusight-ops", "neusight-ops", *arguments[1:])
+        self.refused("choices: data-sheet", *arguments, "--how", "ops")
+        self.refused("--by-class: needs --graphs", "neusight-steps", "--by-class")
 
     def test_a_clock_factor(self) -> None:
         for case, measured in (("a-inf-8-2", 0.61), ("b-inf-8-2", 1.22), ("c-inf-8-2", 0.915)):
@@ -161,6 +201,11 @@ class Published(Case):
         self.assertLess(self.error("--gpu", "v100"), 0.035)
         self.assertLess(self.error("--gpu", "l4"), 0.12)
         self.assertLess(self.error("--gpu", "l4", "--clock-from", "bert_large-inf-512-8,gpt3_xl-inf-2048-2"), 0.04)
+
+    @needs("torch", "transformers")
+    def test_steps_on_graphs_of_the_importer(self) -> None:
+        for gpu, largest in (("h100", 0.03), ("v100", 0.20), ("l4", 0.31)):
+            self.assertLess(self.error("--gpu", gpu, "--only", "*-inf-*", "--graphs", self.path("graphs")), largest)
 
     def test_traces(self) -> None:
         for folder, count in (("tracelens", 3), ("hta", 1)):

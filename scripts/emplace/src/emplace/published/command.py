@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
-from . import neusight, sailor
+from . import models, neusight, sailor
 from .figures import DATA_SHEET, FITTED, OPS, OTHERS, REPLAY, Compared, report, spelt
 from .tables import LeftOut, OpCase, PublishedFailure
 
@@ -21,7 +21,8 @@ _EPILOG = """\
 SOURCE is
   neusight-ops    op times of NeuSight (dataset/FOLDER/linear.csv, bmm.csv, vec.csv), forward, f32
   neusight-steps  steps of NeuSight (label/GPU/MODEL-MODE-SEQ-BATCH.json, .csv); the graph has the one layer of
-                  the table num_layer times; in training, backward ops follow
+                  the table num_layer times; in training, backward ops follow. With --graphs FOLDER it is the file
+                  FOLDER/MODEL-MODE-SEQ-BATCH.json.gz, and no table is read
   traces          traces of PyTorch's profiler; their last step, with the host as a device (emplace import --host)
   sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1
 
@@ -48,7 +49,14 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python3 -m emplace
 def _run(options: argparse.Namespace) -> int:
     if options.json:
         require_folder(options.json)
-    choices = _CHOICES.get(options.source, (FITTED, DATA_SHEET))
+    choices: Sequence[str] = _CHOICES.get(options.source, (FITTED, DATA_SHEET))
+    if options.graphs:
+        if options.source != _STEPS:
+            raise PublishedFailure(f"--graphs: is for {_STEPS}, not for {options.source}")
+        choices = [choice for choice in choices if choice != OPS]
+        options.graphs.mkdir(exist_ok=True)
+    elif options.by_class:
+        raise PublishedFailure("--by-class: needs --graphs")
     how = options.how.replace("-", " ") if options.how else choices[0]
     if how not in choices:
         raise PublishedFailure(f"--how {options.how}: {options.source} has no such times; choices: "
@@ -61,6 +69,8 @@ def _run(options: argparse.Namespace) -> int:
     if not rows:
         raise PublishedFailure(f"{options.folder}: no case is left; {left_out[0].case}: {left_out[0].why}")
     print(report(rows, left_out))
+    if options.by_class:
+        print("\n" + _by_class(options, {row.case for row in rows}))
     if options.json:
         write_bytes((json.dumps([row.json() for row in rows], indent=1) + "\n").encode(), options.json)
     return 0
@@ -91,9 +101,23 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
         factor = simulate.clock_factor(first)
         done += [LeftOut(step.case, f"the clock factor {factor:.3f} is from it") for step in first]
     known = {left.case for left in done}
-    for step in (neusight.read_step(file) for file in chosen if file.case not in known):
-        done.append(step if isinstance(step, LeftOut) else simulate.step(step, how, factor, options.kind))
+    for step in (neusight.read_step(file, not options.graphs) for file in chosen if file.case not in known):
+        done.append(step if isinstance(step, LeftOut) else
+                    simulate.step(step, how, factor, options.kind, options.graphs))
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
+
+
+def _by_class(options: argparse.Namespace, cases: set[str]) -> str:
+    from . import classes, simulate
+
+    found = []
+    for file in neusight.step_files(options.folder):
+        step = neusight.read_step(file) if file.case in cases else None
+        if isinstance(step, neusight.Step):
+            graph = models.graph(file.case, step.num_layers, options.graphs)
+            if not isinstance(graph, LeftOut):
+                found.append((step, graph, simulate.op_costs(step, graph, options.kind)))
+    return classes.report(found)
 
 
 def _traces(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
@@ -152,6 +176,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
     parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, OTHERS, FITTED, "data-sheet"), help="see below")
+    parser.add_argument("--graphs", metavar="FOLDER", type=pathlib.Path,
+                        help="graphs of steps without op times; one that is not there is made from the model's config "
+                             f"by PyTorch and Transformers and kept (models: {', '.join(models.MODELS)})")
+    parser.add_argument("--by-class", action="store_true",
+                        help="also compare the ops of --graphs with those of the tables, by class")
     parser.add_argument("--kind", metavar="KIND", default="", help="device kind of --how data-sheet, such as v100_pcie")
     parser.add_argument("--clock-from", metavar="CASE,CASE",
                         help="multiply the times of ops up to 10 ms by one factor, with which the mean error of these "

@@ -44,7 +44,7 @@ def spelt(name: str) -> str:
 def report(rows: Sequence[Compared], left_out: Sequence[LeftOut]) -> str:
     """Returns the cases with the largest errors, the figures of each group and GPU, and the cases left out."""
     shown = sorted(rows, key=lambda row: -abs(row.error))[:MOST_CASES] if len(rows) > MOST_CASES else list(rows)
-    lines = _aligned([("case", "measured [ms]", "simulated [ms]", "error", "how"),
+    lines = aligned([("case", "measured [ms]", "simulated [ms]", "error", "how"),
                       *((row.case, f"{row.measured / 1e6:,.3f}", f"{row.simulated / 1e6:,.3f}", f"{row.error:+.1%}",
                          row.how) for row in shown)])
     if len(shown) < len(rows):
@@ -54,7 +54,7 @@ def report(rows: Sequence[Compared], left_out: Sequence[LeftOut]) -> str:
         groups[row.gpu, row.group].append(row)
         if row.group != "step":
             groups[row.gpu, "all ops"].append(row)
-    lines += ["", *_aligned([("GPU", "of", "cases", "MAPE", "largest error", "bias", "Kendall's tau"),
+    lines += ["", *aligned([("GPU", "of", "cases", "MAPE", "largest error", "bias", "Kendall's tau"),
                              *((gpu, name, *_figures(group)) for (gpu, name), group in sorted(groups.items()))])]
     by_reason: dict[str, list[str]] = collections.defaultdict(list)
     for left in left_out:
@@ -72,6 +72,7 @@ def _figures(rows: Sequence[Compared]) -> tuple[str, ...]:
             f"{statistics.median(errors):+.2%}", f"{tau:.3f}")
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns lines with columns of equal width."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

@@ -36,7 +36,7 @@ class StepFile:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A measured step. rows: of the model with one of its num_layers layers; measured [ns]."""
+    """A measured step. rows: of the model with one of its num_layers layers, or none; measured [ns]."""
 
     case: str
     gpu: str
@@ -55,20 +55,24 @@ def step_files(folder: pathlib.Path) -> list[StepFile]:
     return found
 
 
-def read_step(file: StepFile) -> Step | LeftOut:
-    """Returns a step; LeftOut if it has no op times. Throws PublishedFailure for a damaged file."""
+def read_step(file: StepFile, with_table: bool = True) -> Step | LeftOut:
+    """Returns a step, or why it is left out, such as no op times. Throws PublishedFailure for a damaged file.
+
+    with_table: read the op times.
+    """
     plan = _STEP.sub(r"\g<plan>", file.path.stem)
     if plan:
         return LeftOut(file.case, "fused ops, which have no op times" if plan == "-fusion" else "an executed plan")
     layers, measured = tables.read_numbers(file.path, ("num_layer", "e2e_latency"))
     table = file.path.with_suffix(".csv")
-    if not table.exists() or layers == 0:
+    if with_table and (not table.exists() or layers == 0):
         return LeftOut(file.case, "no op times")
     if layers != int(layers) or layers > 1000:
         raise PublishedFailure(f"{file.path}: num_layer is {layers:g}, expected a whole number up to 1000")
     if measured <= 0:
         raise PublishedFailure(f"{file.path}: e2e_latency is {measured:g}, expected a time above 0")
-    return Step(file.case, file.gpu, _rows(table), int(layers), "-train-" in file.path.name, measured * 1e6)
+    return Step(file.case, file.gpu, _rows(table) if with_table else [], int(layers), "-train-" in file.path.name,
+                measured * 1e6)
 
 
 def _rows(path: pathlib.Path) -> list[FxRow]:

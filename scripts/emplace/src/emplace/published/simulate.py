@@ -13,7 +13,7 @@ import os
 import pathlib
 import statistics
 import tempfile
-from typing import TYPE_CHECKING, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..importers.graph_file import GraphBuilder
 from ..trace_costs import table
 from ..trace_costs.graph_ops import GraphOps
 from ..trace_costs.simulated import one_device
+from . import models
 from .figures import DATA_SHEET, FITTED, OPS, Compared, spelt
 from .fx_step import LONG_OP, step_graph
 from .neusight import Step
@@ -35,19 +36,32 @@ MOST_FITTED = 1000  # ops of one kind in a fit
 _NO_KIND = "no device kind of the menu has the figures of this GPU"
 
 
-def step(case: Step, how: str, factor: float = 1, kind: str = "") -> Compared | LeftOut:
-    """Simulates a step in stream semantics. Throws InputError.
+def step(case: Step, how: str, factor: float = 1, kind: str = "",
+         graphs: pathlib.Path | None = None) -> Compared | LeftOut:
+    """Simulates a step in stream semantics. Throws InputError, PublishedFailure.
 
     factor: of its clock, see step_graph(). kind: a device kind of the menu; "": that of the GPU's name.
+    graphs: folder of graphs that the importer made, which replace the table's; see models.graph().
     """
     kind = spelt(case.gpu) if how == OPS else kind or _menu_kind(case.gpu)
     if not kind:
         return LeftOut(case.case, _NO_KIND)
-    document = step_graph(case.case, case.rows, case.num_layers, case.training, kind if how == OPS else None, factor)
+    document = models.graph(case.case, case.num_layers, graphs) if graphs else step_graph(
+        case.case, case.rows, case.num_layers, case.training, kind if how == OPS else None, factor)
+    if isinstance(document, LeftOut):
+        return document
     cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind)
     problem = _compiled().Problem(_compiled().Graph.parse(json.dumps(document)), cluster, semantics="stream")
     outcome = problem.evaluate(np.zeros((1, problem.num_groups), dtype=np.uint8))
     return Compared(case.case, case.gpu, "step", case.measured, float(outcome.step_time[0]), how)
+
+
+def op_costs(case: Step, document: Mapping[str, Any], kind: str = "") -> list[float]:
+    """Returns the cost of each op of a step's graph by the data sheet [ns]. kind: see step(). Throws InputError."""
+    cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind or _menu_kind(case.gpu))
+    graph = _compiled().Graph.parse(json.dumps(document))
+    times: list[float] = _compiled().Costs(graph, cluster, None).time[:, 0].tolist()
+    return times
 
 
 def clock_factor(steps: Sequence[Step]) -> float:
