@@ -30,9 +30,11 @@ HOW a time is simulated:
   ops         by the published times of the step's own ops, less their launch (neusight-steps; its default)
   replay      by the times of the step's own host and kernels (traces; its default)
   others      by its own kernels, and the host's time per call in the other traces of the same GPU (traces)
-  fitted      by a fit to other published ops of the same GPU, which never sees the op (the default of ops)
-  data-sheet  by the figures of the device kind of `emplace list device-kinds` whose name is a part of the GPU's, or
-              of --kind
+  fitted      ops: by a fit to other published ops of the same GPU, which never sees the op (the default of ops);
+              steps: by the device kind and its fit to ops of several GPUs (the default with --graphs)
+  data-sheet  by the device kind without its fit
+
+The device kind is that of `emplace list device-kinds` whose name is a part of the GPU's, or --kind.
 
 A CASE is GPU/NAME; NAME is enough. A row of --json has case, measured and simulated [ns], error (simulated /
 measured - 1), how, and gpu. MAPE is the mean absolute error, bias the median error.
@@ -64,23 +66,23 @@ def _run(options: argparse.Namespace) -> int:
     if options.clock_from and how != OPS:
         raise PublishedFailure("--clock-from: needs the published times of a step's ops (neusight-steps, --how ops)")
     if options.kind:
-        _require_kind(options.kind, how)
+        _require_kind(options.kind, how, options.source)
     rows, left_out = _ROWS.get(options.source, _ops)(options, how)
     if not rows:
         raise PublishedFailure(f"{options.folder}: no case is left; {left_out[0].case}: {left_out[0].why}")
     print(report(rows, left_out))
     if options.by_class:
-        print("\n" + _by_class(options, {row.case for row in rows}))
+        print("\n" + _by_class(options, how, {row.case for row in rows}))
     if options.json:
         write_bytes((json.dumps([row.json() for row in rows], indent=1) + "\n").encode(), options.json)
     return 0
 
 
-def _require_kind(kind: str, how: str) -> None:
+def _require_kind(kind: str, how: str, source: str) -> None:
     from ..arrays import menu_kinds
 
-    if how != DATA_SHEET:
-        raise PublishedFailure("--kind: needs --how data-sheet")
+    if how != DATA_SHEET and not (source == _STEPS and how == FITTED):
+        raise PublishedFailure("--kind: needs --how data-sheet, or fitted for steps")
     if kind not in menu_kinds():
         raise PublishedFailure(f"--kind {kind}: no such device kind; choices: {', '.join(sorted(menu_kinds()))}")
 
@@ -107,7 +109,7 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
 
 
-def _by_class(options: argparse.Namespace, cases: set[str]) -> str:
+def _by_class(options: argparse.Namespace, how: str, cases: set[str]) -> str:
     from . import classes, simulate
 
     found = []
@@ -116,7 +118,7 @@ def _by_class(options: argparse.Namespace, cases: set[str]) -> str:
         if isinstance(step, neusight.Step):
             graph = models.graph(file.case, step.num_layers, options.graphs)
             if not isinstance(graph, LeftOut):
-                found.append((step, graph, simulate.op_costs(step, graph, options.kind)))
+                found.append((step, graph, simulate.op_costs(step, graph, how, options.kind)))
     return classes.report(found)
 
 
@@ -140,7 +142,7 @@ def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[Le
             [left for left in left_out if left.case.partition("/")[0] in gpus] + without)
 
 
-_CHOICES = {_STEPS: (OPS, DATA_SHEET), _TRACES: (REPLAY, OTHERS)}
+_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS)}
 _ROWS = {_STEPS: _steps, _TRACES: _traces}
 
 
@@ -181,7 +183,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
                              f"by PyTorch and Transformers and kept (models: {', '.join(models.MODELS)})")
     parser.add_argument("--by-class", action="store_true",
                         help="also compare the ops of --graphs with those of the tables, by class")
-    parser.add_argument("--kind", metavar="KIND", default="", help="device kind of --how data-sheet, such as v100_pcie")
+    parser.add_argument("--kind", metavar="KIND", default="", help="device kind, such as v100_pcie")
     parser.add_argument("--clock-from", metavar="CASE,CASE",
                         help="multiply the times of ops up to 10 ms by one factor, with which the mean error of these "
                              "steps is 0; the steps are left out")

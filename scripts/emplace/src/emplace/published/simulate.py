@@ -1,8 +1,8 @@
 """Simulates published steps on one GPU, and costs published ops, each on its own.
 
-The times come from the published times of the step's own ops (OPS), from a fit to other ops of the GPU (FITTED), or
-from the published figures of its device kind (DATA_SHEET). A fit never sees an op that it predicts: the ops of a fold
-are predicted by a fit to the ops of the other folds.
+The times come from the published times of the step's own ops (OPS), from a fit (FITTED), or from the published figures
+of its device kind (DATA_SHEET). The fit for ops is to other ops of the GPU: the ops of a fold are predicted by a fit to
+the ops of the other folds. The fit for steps is that of the device kind, which scripts/fit_device_kinds makes of ops.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_FITTED = 1000  # ops of one kind in a fit
 _NO_KIND = "no device kind of the menu has the figures of this GPU"
+_NO_FIT = "its device kind has no fit"
 
 
 def step(case: Step, how: str, factor: float = 1, kind: str = "",
@@ -43,22 +44,30 @@ def step(case: Step, how: str, factor: float = 1, kind: str = "",
     factor: of its clock, see step_graph(). kind: a device kind of the menu; "": that of the GPU's name.
     graphs: folder of graphs that the importer made, which replace the table's; see models.graph().
     """
-    kind = spelt(case.gpu) if how == OPS else kind or _menu_kind(case.gpu)
+    kind = spelt(case.gpu) if how == OPS else kind or menu_kind(case.gpu)
     if not kind:
         return LeftOut(case.case, _NO_KIND)
     document = models.graph(case.case, case.num_layers, graphs) if graphs else step_graph(
         case.case, case.rows, case.num_layers, case.training, kind if how == OPS else None, factor)
     if isinstance(document, LeftOut):
         return document
-    cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind)
+    if how == FITTED and "fitted" not in menu_kinds()[kind]:
+        return LeftOut(case.case, _NO_FIT)
+    cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind) if how == OPS else one_gpu(kind, how)
     problem = _compiled().Problem(_compiled().Graph.parse(json.dumps(document)), cluster, semantics="stream")
     outcome = problem.evaluate(np.zeros((1, problem.num_groups), dtype=np.uint8))
     return Compared(case.case, case.gpu, "step", case.measured, float(outcome.step_time[0]), how)
 
 
-def op_costs(case: Step, document: Mapping[str, Any], kind: str = "") -> list[float]:
-    """Returns the cost of each op of a step's graph by the data sheet [ns]. kind: see step(). Throws InputError."""
-    cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind or _menu_kind(case.gpu))
+def one_gpu(kind: str, how: str) -> Cluster:
+    """Returns a cluster of one GPU of a device kind of the menu; DATA_SHEET: without its fit."""
+    entry = {key: value for key, value in menu_kinds()[kind].items() if key != "fitted"}
+    return cluster_from_arrays(["gpu:0"], 0, kinds=kind, device_kinds={kind: entry} if how == DATA_SHEET else None)
+
+
+def op_costs(case: Step, document: Mapping[str, Any], how: str, kind: str = "") -> list[float]:
+    """Returns the cost of each op of a step's graph [ns]. how, kind: see step(). Throws InputError."""
+    cluster = one_gpu(kind or menu_kind(case.gpu), how)
     graph = _compiled().Graph.parse(json.dumps(document))
     times: list[float] = _compiled().Costs(graph, cluster, None).time[:, 0].tolist()
     return times
@@ -84,9 +93,9 @@ def ops(cases: Sequence[OpCase], how: str, kind: str = "") -> tuple[list[Compare
     for case in cases:
         by_gpu[case.gpu].append(case)
     for gpu, here in by_gpu.items():
-        menu_kind = kind or _menu_kind(gpu)
-        if how == DATA_SHEET and menu_kind:
-            compared += _costs(here, cluster_from_arrays(["gpu:0"], 0, kinds=menu_kind), None, how)
+        chosen = kind or menu_kind(gpu)
+        if how == DATA_SHEET and chosen:
+            compared += _costs(here, one_gpu(chosen, how), None, how)
         elif how == FITTED and len({op.fold for op in here}) > 1:
             compared += _fitted(here)
         else:
@@ -96,7 +105,7 @@ def ops(cases: Sequence[OpCase], how: str, kind: str = "") -> tuple[list[Compare
 
 
 def _fitted(cases: Sequence[OpCase]) -> Iterator[Compared]:
-    keys = GraphOps(_graph(cases)).ops
+    keys = GraphOps(graph_of(cases)).ops
     for fold in sorted({op.fold for op in cases}):
         others: dict[str, list[int]] = collections.defaultdict(list)
         for place, op in enumerate(cases):
@@ -114,12 +123,12 @@ def _fitted(cases: Sequence[OpCase]) -> Iterator[Compared]:
 
 
 def _costs(cases: Sequence[OpCase], cluster: Cluster, costs: str | None, how: str) -> Iterator[Compared]:
-    times = _compiled().Costs(_graph(cases), cluster, costs).time[:, 0].tolist()
+    times = _compiled().Costs(graph_of(cases), cluster, costs).time[:, 0].tolist()
     for op, time in zip(cases, times):
         yield Compared(op.case, op.gpu, op.group, op.measured, float(time), how)
 
 
-def _graph(cases: Sequence[OpCase]) -> Graph:
+def graph_of(cases: Sequence[OpCase]) -> Graph:
     """Returns a graph of these ops in this order, none of which reads another one's result."""
     builder = GraphBuilder("ops", {"exporter": "emplace.published"})
     for place, op in enumerate(cases):
@@ -129,6 +138,6 @@ def _graph(cases: Sequence[OpCase]) -> Graph:
     return graph
 
 
-def _menu_kind(gpu: str) -> str:
+def menu_kind(gpu: str) -> str:
     """Returns the device kind of the menu whose name is a part of the GPU's: h100 of NVIDIA_H100_80GB_HBM3."""
     return max((kind for kind in menu_kinds() if f"_{kind}_" in f"_{spelt(gpu)}_"), key=len, default="")
