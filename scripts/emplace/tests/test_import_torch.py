@@ -10,6 +10,8 @@ import unittest
 from support import SOURCE, graph_file
 from import_torch_support import TINY, Folder, needs_torch, net, run
 
+from emplace.importers import read
+
 
 class CommandLineTest(Folder):
     def test_list_names_every_model(self) -> None:
@@ -33,15 +35,23 @@ class CommandLineTest(Folder):
                                     (("resnet50", "--class", "C"), "--class is for a model's CONFIG.json"),
                                     (("resnet50", "--image", "9"), "--image does not apply"),
                                     (("resnet50", "--inference", "--optimizer", "sgd"), "has no update"),
+                                    (("resnet50", "--inference", "--loss", "none"), "has no loss"),
+                                    (("resnet50", "--loss", "mean"), "--loss is for a model's CONFIG.json"),
                                     (("m.py:f", "--function", "g"), "does not apply"),
                                     (("a:b.c",), "expected FILE.py:FUNCTION"),
                                     (("c.json", "--function", "g"), "--function does not apply"),
                                     (("resnet50", "--batch", "0"), "not a whole number above 0"),
                                     (("resnet50", "--capture", "x"), "invalid choice"),
-                                    (("resnet50", "--optimizer", "x"), "invalid choice")):
+                                    (("resnet50", "--optimizer", "x"), "invalid choice"),
+                                    (("resnet50", "--loss", "x"), "invalid choice")):
             code, _, err = run(*arguments)
             self.assertEqual(code, 2, arguments)
             self.assertIn(expected, err)
+        for options, message in (({"optimizer": "x"}, "optimizer is 'x'; choices: sgd, momentum, adam, adamw, none"),
+                                 ({"loss": "x"}, "loss is 'x'; choices: model, mean, none")):
+            with self.assertRaises(ValueError) as caught:
+                read("resnet50", "torch", **options)
+            self.assertEqual(str(caught.exception), message)
 
     def test_missing_package_is_named_with_the_command(self) -> None:
         # A folder ahead of the others in which importing torch fails as if it were not there.

@@ -135,6 +135,20 @@ class TransformersTest(ConfigFolder):
         self.assertEqual(document["source"]["loss"], "mean")
         self.assertIn("attention_mask", [t["name"] for t in document["tensors"] if t.get("role") == "input"])
 
+    def test_step_without_loss(self) -> None:
+        """Two results: the words' [2, 6, 40] and the order of sentences [2, 2]; no labels, no update."""
+        config = {**SMALL["BertForMaskedLM"]}
+        document, _ = self.build("BertForPreTraining", config, "--seq", "6", "--loss", "none", "--optimizer", "none",
+                                 "--attention", "eager", "--capture", "eager", "--input", "attention_mask")
+        self.assertEqual([t["name"] for t in document["tensors"] if t.get("role") == "input"],
+                         ["input_ids", "attention_mask"])
+        ones = [document["tensors"][op["outputs"][0]]["shape"] for op in document["ops"]
+                if op["kind"] == "aten.ones_like" and op.get("phase") == "backward"]
+        self.assertEqual(ones, [[2, 6, 40], [2, 2]])
+        self.assertFalse([op for op in document["ops"] if op.get("phase") == "update" or "loss" in op["kind"]])
+        figures = graph_file.statistics(document)
+        self.assertEqual(figures["backward_flops"], 2 * figures["forward_flops"])
+
     def test_refused(self) -> None:
         llama = SMALL["LlamaForCausalLM"]
         for config, options, expected in (

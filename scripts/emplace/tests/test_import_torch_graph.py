@@ -183,6 +183,49 @@ class GraphTest(Folder):
         self.assertEqual(last["role"], "output")
         self.assertEqual(document["tensors"][last["alias_of"]]["role"], "output")
 
+    def test_step_without_loss_and_update(self) -> None:
+        """Backward begins with ones of 2x3; the input needs no gradient, so it has one product of 2*2*4*3 FLOP."""
+        source = """
+            import torch
+            from torch import nn
+
+            def build():
+                return nn.Linear(4, 3), torch.empty(2, 4), torch.empty(2, 3), nn.functional.mse_loss
+        """
+        document = self.export(source, "--loss", "none", "--optimizer", "none")
+        figures = graph_file.statistics(document)
+        self.assertEqual((figures["forward_flops"], figures["backward_flops"]), (48, 48))
+        self.assertEqual((document["source"]["loss"], document["source"]["optimizer"]), ("none", "none"))
+        self.assertEqual({op.get("phase", "forward") for op in document["ops"]}, {"forward", "backward"})
+        self.assertEqual([t["name"] for t in document["tensors"] if t.get("role") == "input"], ["input_0"])
+        backward = [op for op in document["ops"] if op.get("phase") == "backward"]
+        self.assertEqual((backward[0]["name"], backward[0]["bytes_accessed"]), ("model/backward/ones_like", 24))
+        outputs = [t["shape"] for t in document["tensors"] if t.get("role") == "output" and "alias_of" not in t]
+        self.assertEqual(outputs, [[2, 3], [3, 4], [1, 3]])  # the result, gradients of weight and bias
+
+        with_update = self.export(source, "--loss", "none", "--optimizer", "sgd")
+        self.assertEqual([op["kind"] for op in with_update["ops"] if op.get("phase") == "update"],
+                         ["optimizer.sgd"] * 2)
+        with_loss = self.export(source, "--optimizer", "none")
+        self.assertNotIn("loss", with_loss["source"])
+        self.assertEqual([op["name"] for op in with_loss["ops"] if op["name"].startswith("loss/")][:2],
+                         ["loss/mse_loss", "loss/backward/ones_like"])
+
+    def test_each_result_with_a_gradient_has_one(self) -> None:
+        """The first two depend on the layer, the third is an input, the last an index."""
+        document = self.export(net("y = self.inner(x)\nreturn y.tanh(), y.mean(0), x, y.argmax(1)"),
+                               "--loss", "none", "--optimizer", "none")
+        ones = [op for op in document["ops"] if op["kind"] == "aten.ones_like"]
+        self.assertEqual([document["tensors"][op["outputs"][0]]["shape"] for op in ones], [[2, 4], [4]])
+        self.assertTrue([op for op in document["ops"] if op["kind"] == "aten.tanh_backward"])
+        code, _, err = self.run_model(net("self.inner(x)\nreturn x"), "--loss", "none")
+        self.assertEqual(code, 2)
+        self.assertIn("no result of the module depends on a parameter that requires a gradient", err)
+        code, _, err = self.run_model(net("return self.inner(x)", "self.unused = nn.Linear(4, 4)"), "--loss", "none",
+                                      "--optimizer", "none")
+        self.assertEqual(code, 0, err)
+        self.assertIn("gradient of a parameter x 2: no gradient reaches 0.unused.weight, 0.unused.bias", err)
+
     def test_same_bytes_twice(self) -> None:
         self.export(TINY)
         with open(self.path("g.json.gz"), "rb") as file:

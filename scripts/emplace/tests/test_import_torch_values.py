@@ -166,6 +166,14 @@ class DoorTest(unittest.TestCase):
         self.assertEqual(imported.document["source"]["mode"], "inference")
         self.assertEqual(graph_file.statistics(imported.document)["backward_flops"], 0)
 
+    def test_without_loss_and_update(self) -> None:
+        """Backward: 720 FLOP for the weights, 2 * 8 * 5 * 3 = 240 for the input of the second layer."""
+        imported = import_torch(self.module(), torch.ones(8, 6), optimizer="none", loss_fn="none")
+        self.check(imported)
+        self.assertEqual(graph_file.statistics(imported.document)["backward_flops"], 720 + 240)
+        self.assertEqual({key: imported.document["source"][key] for key in ("loss", "optimizer")},
+                         {"loss": "none", "optimizer": "none"})
+
     def test_tied_parameters_stay_tied(self) -> None:
         class Tied(torch.nn.Module):
             def __init__(self) -> None:
@@ -186,7 +194,8 @@ class DoorTest(unittest.TestCase):
                 ((torch.ones(8, 6),), {}, ImportFailure, "has no `loss`; give a loss function"),
                 ((["x"],), {}, ImportFailure, "inputs and targets are tensors, got a str"),
                 ((torch.ones(8, 6),), {"capture": "x"}, ValueError, "choices: aot, eager"),
-                ((torch.ones(8, 6),), {"optimizer": "x"}, ValueError, "choices: sgd, momentum, adam, adamw")):
+                ((torch.ones(8, 6),), {"optimizer": "x"}, ValueError, "choices: sgd, momentum, adam, adamw, none"),
+                ((torch.ones(8, 6), (), "x"), {}, ValueError, "choices: a function, None, 'none'")):
             with self.assertRaises(error) as caught:
                 import_torch(self.module(), *arguments, **options)
             self.assertIn(message, str(caught.exception))

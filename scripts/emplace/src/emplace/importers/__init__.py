@@ -135,15 +135,20 @@ def format_of(model: str, formats: Iterable[Format] = FORMATS) -> Format:
 def read(model: str, format: str | None = None, **options: Any) -> Imported:
     """Imports `model`; `options` are those of `emplace import`, with underscores.
 
-    Throws ImportFailure; TypeError for an option that the format does not have.
+    Throws ImportFailure; TypeError for an option that the format does not have, ValueError for a value of one with
+    choices that is none of them.
     """
     chosen = find(format) if format else format_of(model)
     parser = argparse.ArgumentParser(add_help=False)
     chosen.module().add_arguments(parser)
-    parsed = argparse.Namespace(**{action.dest: action.default for action in parser._actions})
+    actions = {action.dest: action for action in parser._actions}
+    parsed = argparse.Namespace(**{name: action.default for name, action in actions.items()})
     for name, value in options.items():
-        if name not in vars(parsed):
-            raise TypeError(f"{chosen.name} has no option {name!r}; choices: {', '.join(vars(parsed))}")
+        if name not in actions:
+            raise TypeError(f"{chosen.name} has no option {name!r}; choices: {', '.join(actions)}")
+        choices = actions[name].choices
+        if choices is not None and value is not None and value not in choices:
+            raise ValueError(f"{name} is {value!r}; choices: {', '.join(map(str, choices))}")
         setattr(parsed, name, value)
     imported: Imported = chosen.module().read(model, parsed)
     return imported

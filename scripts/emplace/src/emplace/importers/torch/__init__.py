@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from . import step
 
-OPTIMIZER_NAMES = ("sgd", "momentum", "adam", "adamw")
+OPTIMIZER_NAMES = ("sgd", "momentum", "adam", "adamw", "none")
 DTYPE_NAMES = ("f32", "bf16", "f16")
 CAPTURE_NAMES = ("aot", "eager")  # the default first
 EXPORTER = "emplace import --from torch"
@@ -33,8 +33,8 @@ MODEL is one of
 
 a function of your own returns (module, inputs, targets, loss_fn); the step computes
 loss_fn(module(*inputs), *targets),  which must be a scalar. Without targets, return (module, inputs,
-loss_fn). It is called under tensors without elements, so torch.empty is sufficient for data. It may take batch, seq
-and image, which --batch, --seq and --image then set.
+loss_fn); with --loss none, loss_fn may be None. It is called under tensors without elements, so torch.empty
+is sufficient for data. It may take batch, seq and image, which --batch, --seq and --image then set.
 
     # my_model.py
     import torch
@@ -47,6 +47,12 @@ and image, which --batch, --seq and --image then set.
         return module, (images,), (labels,), nn.functional.cross_entropy
 
     emplace import my_model.py --optimizer adamw -o my_model.json.gz
+
+a part of a step:
+  --optimizer none     no update: forward, loss and backward; the gradients of the parameters are results
+  --loss none          no loss: backward begins with a gradient of ones for each result of the module that
+                       depends on a parameter; targets are not read; an update follows unless --optimizer none
+  --inference          only the forward pass, in evaluation mode
 
 the two captures:
   aot        for the graph that compilers and partitioners start from: AOTAutograd's joint forward
@@ -79,8 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--class", dest="model_class", metavar="NAME",
                         help="model class for a config (default: the first of its `architectures`)")
     parser.add_argument("--loss", nargs="?", const="model", choices=sources.LOSS_NAMES,
-                        help="for a config: model: the loss that the class computes from labels; mean: the mean "
-                             "of the squares of its first output, for classes without one (default: model)")
+                        help="none: backward begins at the results of the module, see below; for a config also "
+                             "model: the loss that the class computes from labels; mean: the mean of the squares of "
+                             "its first output, for classes without one (default: model)")
     parser.add_argument("--input", action="append", metavar="NAME",
                         help="for a Transformers config: an optional argument of forward() to give as well, such as "
                              "attention_mask; may be repeated")
@@ -92,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", type=_positive, metavar="N",
                         help="pixels of an image's side, for a config (default: its `image_size`)")
     parser.add_argument("--optimizer", choices=OPTIMIZER_NAMES,
-                        help="default: momentum for image models and your own, else adamw")
+                        help="none: no update; default: momentum for image models and your own, else adamw")
     parser.add_argument("--inference", action="store_true",
                         help="import only the forward pass, in evaluation mode: no loss, gradients or update")
     parser.add_argument("--dtype", choices=DTYPE_NAMES,
@@ -112,45 +119,52 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     source = sources.find(model, options)
     require(source.packages, "torch")
     optimizer = None if options.inference else options.optimizer or source.optimizer
-    settings = {**source.settings, **_mode(optimizer)}
+    without_loss = options.loss == "none"
+    settings = {**source.settings, **_mode(optimizer, without_loss)}
     if options.dtype or source.dtype:
         settings["dtype"] = options.dtype or source.dtype
-    return _record(source.name, source.build, {**settings, "capture": options.capture}, optimizer)
+    return _record(source.name, source.build, {**settings, "capture": options.capture}, optimizer, without_loss)
 
 
 def import_torch(module: torch.nn.Module, inputs: Any, targets: Sequence[torch.Tensor] = (),
-                 loss_fn: Callable[..., torch.Tensor] | None = None, *, optimizer: str = "adamw",
+                 loss_fn: Callable[..., torch.Tensor] | str | None = None, *, optimizer: str = "adamw",
                  inference: bool = False, dtype: str | None = None, capture: str = "aot",
                  name: str | None = None, source: Mapping[str, Any] | None = None) -> Imported:
     """Imports a module in memory as a graph; the module is not changed, and its elements are not used.
 
     inputs: a tensor, a sequence of tensors, or a mapping of the names of forward()'s arguments to tensors.
     loss_fn: of the module's output and the targets; None takes the output's `loss`, as models of Transformers
-    return it. The module's weights may be on any device, including "meta". If the model reads a value of an input
-    in Python, the value in the given tensor is used, and `dropped` lists it. name: of the graph. source: more about
-    the model, for the graph's `source`.
+    return it. "none": backward begins with a gradient of ones for each result of the module that depends on a
+    parameter. optimizer: "none": no update, the gradients of the parameters are results. The module's weights may be
+    on any device, including "meta". If the model reads a value of an input in Python, the value in the given tensor is
+    used, and `dropped` lists it. name: of the graph. source: more about the model, for the graph's `source`.
 
     Throws ImportFailure for a model that cannot be recorded, ValueError for an unknown option.
     """
     require(("torch",), "torch")
     from . import copies
 
+    without_loss = loss_fn == "none"
     for value, choices in ((optimizer, OPTIMIZER_NAMES), (dtype, (None, *DTYPE_NAMES)), (capture, CAPTURE_NAMES)):
         if value not in choices:
             raise ValueError(f"got {value!r}; choices: {', '.join(map(str, choices))}")
+    if isinstance(loss_fn, str) and not without_loss:
+        raise ValueError(f"got loss_fn {loss_fn!r}; choices: a function, None, 'none'")
     chosen = None if inference else optimizer
-    settings = {"model": type(module).__name__, **(source or {}), **_mode(chosen),
+    settings = {"model": type(module).__name__, **(source or {}), **_mode(chosen, without_loss),
                 **({"dtype": dtype} if dtype else {}), "capture": capture}
-    return _record(name or type(module).__name__, lambda: copies.setup(module, inputs, targets, loss_fn),
-                   settings, chosen)
+    return _record(name or type(module).__name__,
+                   lambda: copies.setup(module, inputs, targets, None if without_loss else loss_fn),
+                   settings, chosen, without_loss)
 
 
-def _mode(optimizer: str | None) -> dict[str, str]:
-    return {"mode": "inference"} if optimizer is None else {"optimizer": optimizer}
+def _mode(optimizer: str | None, without_loss: bool) -> dict[str, str]:
+    loss = {"loss": "none"} if without_loss else {}
+    return {"mode": "inference"} if optimizer is None else {"optimizer": optimizer, **loss}
 
 
 def _record(name: str, build: Callable[[], TrainingSetup], settings: Mapping[str, Any],
-            optimizer: str | None) -> Imported:
+            optimizer: str | None, without_loss: bool) -> Imported:
     import torch
 
     from . import explain, graph, notes, step
@@ -159,7 +173,7 @@ def _record(name: str, build: Callable[[], TrainingSetup], settings: Mapping[str
     source = {"framework": f"torch {version}", **settings, "exporter": EXPORTER}
     taken = notes.StepNotes()
     try:
-        recorded = step.record(build, settings["capture"], optimizer, settings.get("dtype"), taken)
+        recorded = step.record(build, settings["capture"], optimizer, settings.get("dtype"), taken, without_loss)
     except ImportFailure:
         raise
     except step.StepError as error:
@@ -167,17 +181,18 @@ def _record(name: str, build: Callable[[], TrainingSetup], settings: Mapping[str
     except Exception as error:  # the model's code may throw anything
         raise ImportFailure(explain.explain(name, error, taken.failed_in, settings["capture"])) from error
     document = graph.make_graph(name, source, taken).document()
-    return Imported(document, _dropped(recorded, graph.without_flops(taken)))
+    return Imported(document, _dropped(recorded, "gradient" if optimizer == "none" else "update",
+                                       graph.without_flops(taken)))
 
 
-def _dropped(recorded: step.Recorded, unknown: Sequence[tuple[str, int, int]]) -> list[Dropped]:
+def _dropped(recorded: step.Recorded, result: str, unknown: Sequence[tuple[str, int, int]]) -> list[Dropped]:
     dropped = [Dropped(*note) for note in recorded.setup.notes]
     for name, places in sorted(recorded.assumed_reads.items()):
         dropped.append(Dropped(f"choice by the value of input {name!r}", len(places),
                                f"the value of the example was used at {', '.join(sorted(places))}"))
     if recorded.unused:
         first = ", ".join(recorded.unused[:10]) + (", ..." if len(recorded.unused) > 10 else "")
-        dropped.append(Dropped("update of a parameter", len(recorded.unused), f"no gradient reaches {first}"))
+        dropped.append(Dropped(f"{result} of a parameter", len(recorded.unused), f"no gradient reaches {first}"))
     return dropped + [Dropped(f"op kind {kind}", count, f"no FLOP formula: only its {moved:,} bytes have a cost")
                       for kind, count, moved in unknown]
 

@@ -29,12 +29,12 @@ def find(path: str, given: Mapping[str, int], options: argparse.Namespace) -> So
     if "_class_name" in config:
         for value, written in ((options.attention, "--attention"), (options.loss, "--loss"),
                                (options.input, "--input")):
-            if value is not None:
+            if value not in (None, "none"):
                 raise ImportFailure(f"{path}: {written} applies to a config of Transformers, but this one is of "
                                     "diffusers")
         name = options.model_class or config["_class_name"]
         settings = {"model": f"{name} of {os.path.basename(path)}", **given}
-        return Source(_name(path), lambda: _build_denoiser(path, config, name, given, loss is not None),
+        return Source(_name(path), lambda: _build_denoiser(path, config, name, given, loss not in (None, "none")),
                       settings, ("torch", "diffusers"), "adamw")
     raise ImportFailure(f"{path}: is not a config of a model: it has neither `model_type` (Transformers) nor "
                         "`_class_name` (diffusers)")

@@ -6,6 +6,8 @@ unread results are recorded too.
 
 from __future__ import annotations
 
+import dataclasses
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -34,7 +36,7 @@ class _Watch(TorchDispatchMode):
             return Origin("forward", self.module, self._training.area,
                           torch.autograd._get_sequence_nr() - 1)
         node = torch._C._current_autograd_node()
-        return Origin("backward", sequence_nr=node._sequence_nr() if node else None)
+        return dataclasses.replace(self._training.start, sequence_nr=node._sequence_nr() if node else None)
 
 
 def capture(training: Training, notes: StepNotes
@@ -48,5 +50,7 @@ def capture(training: Training, notes: StepNotes
             return results, {}
         watch.phase = "backward"
         trained = training.trained
-        gradients = torch.autograd.grad(results, list(trained.values()), allow_unused=True)
+        ends = [result for result in results if result.requires_grad]
+        gradients = torch.autograd.grad(ends, list(trained.values()), [torch.ones_like(end) for end in ends],
+                                        allow_unused=True)
     return results, dict(zip(trained, gradients))

@@ -19,6 +19,7 @@ arguments that share memory if one of them is written, and `torch.cond` and simi
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import operator
 from typing import Any
 from unittest import mock
@@ -40,7 +41,7 @@ def capture(training: Training, notes: StepNotes
     with contextlib.ExitStack() as stack:
         module = _trace(stack, training, list(state), arguments)
     with torch.no_grad():
-        return _Walk(module, notes, arguments, list(state)).run()
+        return _Walk(module, notes, arguments, list(state), training.start).run()
 
 
 def _trace(stack: contextlib.ExitStack, training: Training, names: list[str],
@@ -69,35 +70,47 @@ class _Walk:
     """One pass over the joint graph that computes and notes every node."""
 
     def __init__(self, module: torch.fx.GraphModule, notes: StepNotes,
-                 arguments: list[torch.Tensor], names: list[str]) -> None:
+                 arguments: list[torch.Tensor], names: list[str], start: Origin) -> None:
         self._module, self._notes = module, notes
         self._arguments, self._names = arguments, names
         self._results: dict[torch.fx.Node, Any] = {}
         self._backward_nr: int | None = None  # sequence number of the last backward node
+        self._start = start
         self._outputs = self._described_outputs()
 
     def run(self) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor | None]]:
         results = [node for node, desc in self._outputs
                    if isinstance(desc, descriptors.PlainAOTOutput) and node is not None]
-        tangents = []
+        tangents = self._tangents()
         for node in self._module.graph.nodes:
             if node.op == "placeholder":
-                if isinstance(node.meta["desc"], descriptors.TangentAOTInput):
-                    tangents.append(node)
-                else:
+                if not isinstance(node.meta["desc"], descriptors.TangentAOTInput):
                     self._results[node] = self._arguments[_position(node.meta["desc"])]
             elif node.op == "get_attr":
                 self._results[node] = operator.attrgetter(node.target)(self._module)
             elif node.op == "call_function":
                 self._results[node] = self._call(node)
-            if tangents and node is results[0]:  # a training step has one output with a gradient: the loss
-                seed = self._seed(self._results[node])
-                self._results.update((tangent, seed) for tangent in tangents)
+            for tangent in tangents.get(node, ()):
+                self._results[tangent] = self._seed(self._results[node])
         return tuple(self._results[node] for node in results), self._finish()
 
     def _described_outputs(self) -> list[tuple[torch.fx.Node | None, Any]]:
         output = self._module.graph.output_node()
         return list(zip(output.args[0], output.meta["desc"]))
+
+    def _tangents(self) -> dict[torch.fx.Node, list[torch.fx.Node]]:
+        """Returns the gradients with which backward begins, by result: of the loss, or of the module's results.
+
+        Results that are views of one tensor have one gradient, that of this tensor. A parameter that is a result has
+        none.
+        """
+        made_by = {desc: node for node, desc in self._outputs}
+        found: dict[torch.fx.Node, list[torch.fx.Node]] = {}
+        for node in self._module.graph.nodes:
+            desc = node.meta.get("desc")
+            if node.op == "placeholder" and isinstance(desc, descriptors.TangentAOTInput):
+                found.setdefault(made_by[desc.output], []).append(node)
+        return found
 
     def _call(self, node: torch.fx.Node) -> Any:
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self._results.__getitem__)
@@ -118,13 +131,13 @@ class _Walk:
         if node.meta.get("is_gradient_acc"):  # lies between two autograd nodes and has no number
             sequence_nr = self._backward_nr
         self._backward_nr = sequence_nr
-        return Origin("backward", sequence_nr=sequence_nr)
+        return dataclasses.replace(self._start, sequence_nr=sequence_nr)
 
-    def _seed(self, loss: torch.Tensor) -> torch.Tensor:
+    def _seed(self, result: torch.Tensor) -> torch.Tensor:
         """Notes the gradient with which backward begins: ones, which are an input of the graph."""
         func = torch.ops.aten.ones_like.default
-        seed = func(loss)
-        self._notes.add_call(func, (loss,), {}, seed, Origin("backward"))
+        seed = func(result)
+        self._notes.add_call(func, (result,), {}, seed, self._start)
         return seed
 
     def _finish(self) -> dict[str, torch.Tensor | None]:

@@ -15,7 +15,7 @@ from .. import ImportFailure, graph_name
 from . import configs
 from .models import MODELS, Source, TrainingSetup
 
-LOSS_NAMES = ("model", "mean")
+LOSS_NAMES = ("model", "mean", "none")
 # Options that apply only to a config, and their spelling on the command line.
 _CONFIG_OPTIONS = {"model_class": "--class", "loss": "--loss", "attention": "--attention", "input": "--input"}
 
@@ -35,7 +35,7 @@ def find(model: str | None, options: argparse.Namespace) -> Source:
             raise ImportFailure(f"{model} is a config, so --function does not apply")
         return configs.find(model, given, options)
     for name, written in _CONFIG_OPTIONS.items():
-        if getattr(options, name) is not None:
+        if getattr(options, name) not in (None, "none"):  # --loss none is for all models
             raise ImportFailure(f"{written} is for a model's CONFIG.json, not for {model}")
     if ":" in model or model.endswith(".py"):
         return _own(model, options.function, given)

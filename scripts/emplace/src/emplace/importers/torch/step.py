@@ -68,16 +68,18 @@ class Recorded:
 
 
 def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str | None, dtype: str | None,
-           notes: StepNotes) -> Recorded:
+           notes: StepNotes, without_loss: bool = False) -> Recorded:
     """Notes one step of training the model that `build` makes, by the capture `capture`.
 
-    optimizer: None for inference, which is the forward pass of the module in evaluation mode alone.
+    optimizer: "none" for a step without update; None for inference, which is the forward pass of the module in
+    evaluation mode alone.
+    without_loss: backward begins with a gradient of ones for each result of the module.
     dtype: of all floating-point parameters, buffers and inputs; None leaves them unchanged.
 
     Throws StepError for a set-up that is not a training step, and any exception of the model's code.
     """
     with shape_world() as mode:
-        training = _prepare(build(), dtype, optimizer is None, notes, mode)
+        training = _prepare(build(), dtype, optimizer is None, without_loss, notes, mode)
         with _without_onednn(), FusedDropout(), tracing():
             try:
                 with torch.set_grad_enabled(not training.inference):
@@ -91,14 +93,14 @@ def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str | No
         return Recorded(training.setup, unused, mode.assumed_reads)
 
 
-def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, notes: StepNotes,
+def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, without_loss: bool, notes: StepNotes,
              mode: ShapeMode) -> Training:
     """Casts the set-up and notes the tensors before the step: inputs, parameters, buffers."""
     module, inputs, targets = setup.module.train(not inference), setup.inputs, setup.targets
-    if inference:
-        targets = ()  # unread at inference
+    if inference or without_loss:
+        targets = ()  # only a loss reads them
     elif setup.loss_fn is None:
-        raise StepError("a training step needs a loss; request inference for a step without one")
+        raise StepError("a training step needs a loss; request inference, or a step without loss (--loss none)")
     if dtype is not None:
         _cast_module(module, DTYPES[dtype])
         inputs = tuple(_cast(tensor, DTYPES[dtype]) for tensor in inputs)
@@ -110,7 +112,7 @@ def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, notes: St
             mode.assume(tensor, name, setup.examples.get(name))
             notes.add_input(tensor, name)
     training = Training(setup, inputs, targets, dict(module.named_parameters()),
-                        dict(module.named_buffers()), inference)
+                        dict(module.named_buffers()), inference, without_loss)
     for name, parameter in training.parameters.items():
         mode.forget(parameter)
         notes.add_state(parameter, name, "parameter", label=name)
@@ -144,13 +146,19 @@ def _without_onednn() -> Iterator[None]:
 
 def _update(notes: StepNotes, trained: dict[str, torch.Tensor],
             gradients: dict[str, torch.Tensor | None], optimizer: str) -> list[str]:
-    """Adds the optimiser's ops; returns the names of the parameters without a gradient."""
-    states, settings = OPTIMIZERS[optimizer]
+    """Adds the optimiser's ops; returns the names of the parameters without a gradient.
+
+    Without an optimiser ("none") the gradients are results of the step.
+    """
+    states, settings = OPTIMIZERS.get(optimizer, ((), {}))
     unused = []
     for name, parameter in trained.items():
         gradient = gradients[name]
         if gradient is None:
             unused.append(name)
+            continue
+        if optimizer == "none":
+            _mark_output(notes, notes.value_of(gradient))
             continue
         value = notes.values[notes.value_of(gradient)]
         if value.role == "activation":

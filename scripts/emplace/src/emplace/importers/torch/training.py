@@ -12,6 +12,8 @@ from torch.utils import _pytree as pytree
 
 from emplace.importers.torch.models import TrainingSetup
 
+from .notes import Origin
+
 
 class StepError(ValueError):
     """The model cannot be recorded; the message gives the reason."""
@@ -22,7 +24,7 @@ class Training:
     """A set-up under fake tensors with its stored state; `run()` may run more than once.
 
     parameters, buffers: those of the module by name; a tied one once, under its first name.
-    inference: the forward pass alone, without loss or gradients.
+    inference: the forward pass alone, without loss or gradients. without_loss: backward begins at the module's results.
     area: the part that `run()` is executing, "model" or "loss"; "" when it is not running.
     """
 
@@ -32,7 +34,13 @@ class Training:
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]
     inference: bool = False
+    without_loss: bool = False
     area: str = ""
+
+    @property
+    def start(self) -> Origin:
+        """Returns the origin of the gradient with which backward begins."""
+        return Origin("backward", area="model" if self.without_loss else "loss")
 
     @property
     def trained(self) -> dict[str, torch.Tensor]:
@@ -41,7 +49,7 @@ class Training:
 
     def run(self, inputs: Sequence[torch.Tensor], targets: Sequence[torch.Tensor],
             state: Mapping[str, torch.Tensor] | None = None) -> tuple[torch.Tensor, ...]:
-        """Returns the scalar loss; for inference all tensors that the module returns, each once.
+        """Returns the scalar loss; without one all tensors that the module returns, each once.
 
         `state` replaces the module's own parameters and buffers.
         """
@@ -53,10 +61,12 @@ class Training:
             output = self.setup.module(*args, **kwargs)
         else:
             output = torch.func.functional_call(self.setup.module, dict(state), args, kwargs)
-        if self.inference:
+        if self.inference or self.without_loss:
             results = tuple({id(t): t for t in pytree.tree_leaves(output) if isinstance(t, torch.Tensor)}.values())
             if not results:
                 raise StepError(f"the module returns a {type(output).__name__}, expected tensors")
+            if self.without_loss and not any(result.requires_grad for result in results):
+                raise StepError("no result of the module depends on a parameter that requires a gradient")
         else:
             self.area = "loss"
             results = (self.setup.loss_fn(output, *targets),)

@@ -19,7 +19,7 @@ def build(path: str, values: Mapping[str, Any], class_name: str | None, given: M
           loss: str | None, attention: str | None, more: Sequence[str] = ()) -> TrainingSetup:
     """Returns the step of the model that a config describes; must be called under a ShapeMode.
 
-    values: of the config at `path`. loss: "model", "mean", or None for inference.
+    values: of the config at `path`. loss: "model", "mean", "none", or None for inference.
     more: names of optional inputs. Throws ImportFailure.
     """
     transformers.logging.set_verbosity_error()
@@ -37,7 +37,7 @@ def build(path: str, values: Mapping[str, Any], class_name: str | None, given: M
     missing = sorted(set(_other_modalities(model)) - set(names))
     if missing:
         notes.append(("input that was not given", len(missing), f"the model runs without {', '.join(missing)}"))
-    return TrainingSetup(model, tuple(inputs.values()), (), {"model": own_loss, "mean": _mean_loss, None: None}[loss],
+    return TrainingSetup(model, tuple(inputs.values()), (), {"model": own_loss, "mean": _mean_loss}.get(loss or ""),
                          names, keywords=True, notes=tuple(notes))
 
 

@@ -18,8 +18,8 @@ class TrainingSetup:
     """The parts of one training step: `loss = loss_fn(module(*inputs), *targets)`, a scalar.
 
     The tensors' names are `input_names` and `target_names`, if given. With `keywords` the inputs are passed by
-    their names; `a.b` is the entry "b" of an argument "a" that is a dictionary. loss_fn may be None if only the
-    forward pass is wanted.
+    their names; `a.b` is the entry "b" of an argument "a" that is a dictionary. loss_fn may be None for a step
+    without a loss.
     examples: real tensors that provide values for inputs and targets, by name (`fake.ShapeMode`).
     notes: parts of the model that the set-up leaves out (part, count, reason), to be reported to the user.
     """
