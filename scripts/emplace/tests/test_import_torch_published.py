@@ -55,8 +55,9 @@ class GraphTest(Folder):
 
     def test_attention_of_opt_has_the_ops_of_the_table(self) -> None:
         """Scores are limited by max(); queries, keys, values and the result are copied."""
-        ops = self.graph("opt-train-6-2")["ops"]
-        kinds = [op["kind"] for op in ops if op.get("attributes", {}).get("module", "").endswith("layers.1.self_attn")
+        document = self.graph("opt-train-6-2")
+        self.assertEqual(document["source"]["attention"], "eager, of Transformers 4.46")
+        kinds = [op["kind"] for op in document["ops"] if op.get("attributes", {}).get("module", "").endswith("layers.1.self_attn")
                  and op.get("phase", "forward") == "forward"]
         self.assertEqual((kinds.count("aten.maximum"), kinds.count("aten.bmm"), kinds.count("aten.clone")), (1, 2, 4))
 

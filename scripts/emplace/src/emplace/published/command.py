@@ -27,7 +27,7 @@ SOURCE is
   sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1
 
 HOW a time is simulated:
-  ops         by the published times of the step's own ops, less their launch (neusight-steps; its default)
+  ops         by the published times of the step's own ops, less their launch (neusight-steps; its default without --graphs)
   replay      by the times of the step's own host and kernels (traces; its default)
   others      by its own kernels, and the host's time per call in the other traces of the same GPU (traces)
   fitted      ops: by a fit to other published ops of the same GPU, which never sees the op (the default of ops);
