@@ -221,7 +221,8 @@ std::string FormatDeviceKind(const DeviceKind& kind) {
   if (!kind.efficiency.empty()) {
     text += fmt::format("    efficiency: {}\n", format_map(kind.efficiency, ""));
   }
-  if (kind.multiprocessors > 0) text += fmt::format("    multiprocessors: {}\n", kind.multiprocessors);
+  if (kind.multiprocessors > 0)
+    text += fmt::format("    multiprocessors: {}\n", kind.multiprocessors);
   if (kind.power > 0) text += fmt::format("    power: {}\n", kind.power);
   if (kind.fitted) text += fmt::format("    fitted: {}\n", FormatKernelFit(*kind.fitted));
   if (!kind.source.empty()) text += fmt::format("    source: {}\n", QuoteYaml(kind.source));

@@ -15,7 +15,8 @@ namespace emplace {
 /// @param fits  that `fitted:` of a kind may name
 /// @throws InputError naming place, key, value, expected form and choices
 std::map<std::string, DeviceKind> ParseDeviceKinds(
-    const ConfigNode& node, const std::map<std::string, KernelFit>& fits = {});
+    const ConfigNode& node,
+    const std::map<std::string, KernelFit>& fits = {});
 
 /// Returns one entry of that map, indented by two.
 std::string FormatDeviceKind(const DeviceKind& kind);

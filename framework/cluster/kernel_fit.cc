@@ -70,12 +70,12 @@ double FittedKernelTime(const DeviceKind& kind,
     }
     seconds = std::max(seconds, compute);
   }
-  return std::max(static_cast<double>(fit.floor), seconds * 1e9);
+  return static_cast<double>(fit.start) + seconds * 1e9;
 }
 
 KernelFit ParseKernelFit(const ConfigNode& node) {
   static const std::vector<std::string> keys{
-      "dtype", "watts", "tile_start", "tiles", "bandwidth", "floor", "error"};
+      "dtype", "watts", "tile_start", "tiles", "bandwidth", "start", "error"};
   node.RequireKnownKeys(keys);
   KernelFit fit;
   fit.dtype = node.At("dtype").AsString();
@@ -92,7 +92,7 @@ KernelFit ParseKernelFit(const ConfigNode& node) {
   for (const std::string& op_class : bandwidth.Keys()) {
     fit.bandwidth[op_class] = ParseShare(bandwidth.At(op_class));
   }
-  fit.floor = node.At("floor").AsTime();
+  fit.start = node.At("start").AsTime();
   fit.error = ParseAtLeast(node.At("error"), 0);
   return fit;
 }
@@ -107,14 +107,14 @@ std::string FormatKernelFit(const KernelFit& fit) {
     shares.push_back(fmt::format("{}: {}", op_class, share));
   }
   return fmt::format(
-      "{{dtype: {}, watts: {}, tile_start: {}, tiles: [{}], bandwidth: {{{}}}, floor: {}ns, "
+      "{{dtype: {}, watts: {}, tile_start: {}, tiles: [{}], bandwidth: {{{}}}, start: {}ns, "
       "error: {}}}",
       fit.dtype,
       fit.watts,
       fit.tile_start,
       fmt::join(tiles, ", "),
       fmt::join(shares, ", "),
-      fit.floor,
+      fit.start,
       fit.error);
 }
 

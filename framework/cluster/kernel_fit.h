@@ -28,12 +28,12 @@ struct KernelFit {
     double share = 1;  ///< of the sustained peak that a full wave reaches, in (0, 1]
     bool operator==(const Tile&) const = default;
   };
-  std::string dtype;                        ///< element type of the kernels: "f32"
-  double watts = 0;                         ///< [W] that a TFLOP/s takes at the boost clock
-  double tile_start = 0;                    ///< multiply-adds that the start of a tile element costs
-  std::vector<Tile> tiles;                  ///< tiles that the library chooses from
+  std::string dtype;        ///< element type of the kernels: "f32"
+  double watts = 0;         ///< [W] that a TFLOP/s takes at the boost clock
+  double tile_start = 0;    ///< multiply-adds that the start of a tile element costs
+  std::vector<Tile> tiles;  ///< tiles that the library chooses from
   std::map<std::string, double> bandwidth;  ///< share of memory bandwidth by op class, in (0, 1]
-  Nanos floor = 0;                          ///< [ns] shortest kernel
+  Nanos start = 0;                          ///< [ns] kernel without work, with the gap before it
   double error = 0;                         ///< median relative error on GPUs that were left out
   bool operator==(const KernelFit&) const = default;
 };

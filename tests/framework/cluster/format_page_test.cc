@@ -181,6 +181,8 @@ TEST_CASE("cluster: a key left out is its default on the page") {
                                              {"cold_read", "7GB/s"},
                                              {"interference", {{"matmul", {{"pressure", 0.5}}}}},
                                              {"efficiency", {{"matmul", 0.5}}},
+                                             {"multiprocessors", 7},
+                                             {"power", 7},
                                              {"source", "a text"},
                                              {"sensitivity", 0.5},
                                              {"pressure", 0.5}};
@@ -194,7 +196,10 @@ TEST_CASE("cluster: a key left out is its default on the page") {
                                                     {"memory_bandwidth", {}},
                                                     {"cold_read", {}},
                                                     {"interference", json::object()},
-                                                    {"efficiency", json::object()}};
+                                                    {"efficiency", json::object()},
+                                                    {"multiprocessors", {}},
+                                                    {"power", {}},
+                                                    {"fitted", {}}};
   json first = example(0);
   check(first, "/devices/0", "Keys of a device", {{"memory", {}}});
   check(first, "/channels/0", "Keys of a channel");

@@ -1,6 +1,7 @@
 #include "framework/cost/cost_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -50,6 +51,45 @@ Op CostedOp(const std::string& name, const std::string& kind, double flops, std:
 
 Costs Compute(const Op& op, std::vector<Tensor> tensors = {}) {
   return ComputeCosts(Graph("g", std::move(tensors), {op}), MakeCluster());
+}
+
+TEST_CASE("a fitted kind: f32 ops of the classes that its fit has, products by their shape") {
+  const Cluster cluster = ParseCluster(
+      ConfigNode::FromString(
+          "name: one\n"
+          "device_kinds:\n"
+          "  k: {class: gpu, peak: {f32: 10TFLOP/s, bf16: 40TFLOP/s}, memory_bandwidth: 100GB/s,\n"
+          "      efficiency: {matmul: 0.5, memory: 1}, overhead: 7us, multiprocessors: 4, power: "
+          "50,\n"
+          "      fitted: {dtype: f32, watts: 20, tile_start: 10, bandwidth: {matmul: 0.5},\n"
+          "               tiles: [{rows: 64, columns: 64, share: 1}], start: 2us, error: 0.1}}\n"
+          "devices: [{name: d, kind: k}]\n",
+          "one.yaml"),
+      {});
+  const auto cost =
+      [&](const std::string& kind, const std::string& dtype, std::vector<std::int64_t> shape) {
+        Op op = CostedOp("v", kind, 2.0 * 5 * 64 * 64 * 990, 1000);
+        op.outputs = {0};
+        Tensor result;
+        result.name = "y";
+        result.shape = std::move(shape);
+        result.dtype = dtype;
+        result.bytes = 4;
+        return ComputeCosts(Graph("g", {result}, {op}), cluster);
+      };
+  // Five blocks on four multiprocessors: two waves of 2 * 4 * 64 * 64 * (990 + 10) FLOP at half of
+  // the peak, which 50 of 200 W sustain.
+  const Costs product = cost("aten.bmm", "f32", {5, 64, 64});
+  CHECK(product.at(0, 0) == std::llround(2000 + 2 * 32768.0 * 1000 / 5e12 * 1e9));
+  CHECK(product.source_at(0, 0) == CostSource::kRoofline);
+  CHECK(product.uncertainty[0] == doctest::Approx(1.4826 * 0.1));
+  CHECK(cost("aten.bmm", "f32", {5, 1, 64, 64}).at(0, 0) == product.at(0, 0));
+  // Published figures: another element type, a class that the fit does not have, no known shape.
+  const double flops = 2.0 * 5 * 64 * 64 * 990;
+  CHECK(cost("aten.bmm", "bf16", {5, 64, 64}).at(0, 0) == std::llround(7000 + flops / 20e12 * 1e9));
+  CHECK(cost("aten.conv2d", "f32", {5, 64, 64}).at(0, 0) ==
+        std::llround(7000 + flops / 5e12 * 1e9));
+  CHECK(cost("aten.bmm", "f32", {-1, 64, 64}).at(0, 0) == std::llround(7000 + flops / 5e12 * 1e9));
 }
 
 TEST_CASE("interference: of the signature where its time counts, else of the class; costs apart") {

@@ -1,0 +1,132 @@
+#include "framework/cluster/kernel_fit.h"
+
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/cluster/device_kind_io.h"
+#include "framework/config/config_node.h"
+#include "tests/support/paths.h"
+
+using namespace emplace;
+
+namespace {
+
+const std::string kFit =
+    "{dtype: f32, watts: 20, tile_start: 10, tiles: [{rows: 64, columns: 64, share: 1}, {rows: 32, "
+    "columns: 32, share: 0.25}], bandwidth: {elementwise: 0.8, matmul: 0.5}, start: 2us, error: "
+    "0.1}";
+
+// 10 TFLOP/s at 50 W, of which 200 W would be needed: half of the peak is sustained.
+std::string KindText(const std::string& fitted, const std::string& power = "50") {
+  return "k: {class: gpu, peak: {f32: 10TFLOP/s}, memory_bandwidth: 100GB/s, multiprocessors: 4, "
+         "power: " +
+         power + ", fitted: " + fitted + "}";
+}
+
+DeviceKind Kind(const std::string& fitted, const std::string& power = "50") {
+  return ParseDeviceKinds(ConfigNode::FromString(KindText(fitted, power), "kinds")).at("k");
+}
+
+std::string Refusal(const std::string& text) {
+  return testing::MessageOf<InputError>(
+      [&] { ParseDeviceKinds(ConfigNode::FromString(text, "kinds")); });
+}
+
+void CheckRefused(const std::string& from, const std::string& to, const std::string& message) {
+  std::string fit = kFit;
+  const size_t place = fit.find(from);
+  REQUIRE(place != std::string::npos);
+  fit.replace(place, from.size(), to);
+  const std::string refusal = Refusal(KindText(fit));
+  INFO(refusal);
+  CHECK(refusal.find(message) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("a product takes whole waves of the tile that is done first") {
+  const DeviceKind kind = Kind(kFit);
+  CHECK(SustainedShare(kind) == 0.5);
+  const auto time = [&](double batch, double rows, double columns, double depth) {
+    const double flops = 2 * batch * rows * columns * depth;
+    return FittedKernelTime(kind, OpClass::kMatmul, {batch, rows, columns}, flops, 1000);
+  };
+  // 2 * 2 * 1 blocks of 64 x 64 on 4 multiprocessors: one wave of 2 * 4 * 64 * 64 * (990 + 10)
+  // FLOP at 5 TFLOP/s. In tiles of 32 x 32: 4 times the waves at a quarter of the rate, but a
+  // quarter of the FLOP each.
+  CHECK(time(1, 128, 128, 990) == doctest::Approx(2000 + 32768.0 * 1000 / 5e12 * 1e9));
+  // 5 blocks need a second wave, and so do 8.
+  CHECK(time(5, 64, 64, 990) == doctest::Approx(2000 + 2 * 32768.0 * 1000 / 5e12 * 1e9));
+  CHECK(time(8, 64, 64, 990) == time(5, 64, 64, 990));
+  // One block of 32 x 32 at a quarter of the rate takes as long as one of 64 x 64; of 33 x 32 the
+  // larger tile is done first.
+  CHECK(time(1, 33, 32, 990) == time(1, 64, 64, 990));
+  // 64 products of [32, 1] and [1, 32]: the start of the tiles, 16 waves of either size.
+  CHECK(time(64, 32, 32, 1) == doctest::Approx(2000 + 16 * 32768.0 * 11 / 5e12 * 1e9));
+}
+
+TEST_CASE("bytes bound the time of every class, and a kernel without work takes its start") {
+  const DeviceKind kind = Kind(kFit);
+  const auto time = [&](OpClass op_class, double bytes) {
+    return FittedKernelTime(kind, op_class, {1, 1, 1}, 2, bytes);
+  };
+  CHECK(time(OpClass::kElementwise, 8e6) == doctest::Approx(2000 + 8e6 / 80));  // 100 GB/s * 0.8
+  CHECK(time(OpClass::kMatmul, 8e6) == doctest::Approx(2000 + 8e6 / 50));
+  CHECK(time(OpClass::kElementwise, 0) == 2000);
+}
+
+TEST_CASE("enough power sustains the peak") {
+  CHECK(SustainedShare(Kind(kFit, "200")) == 1);
+  CHECK(SustainedShare(Kind(kFit, "1000")) == 1);
+}
+
+TEST_CASE("a fit reads back equal, in a cluster file as well") {
+  const KernelFit fit = *Kind(kFit).fitted;
+  CHECK(ParseKernelFit(ConfigNode::FromString(FormatKernelFit(fit), "fit")) == fit);
+  const Cluster cluster =
+      ParseCluster(ConfigNode::FromString("name: c\ndevice_kinds: {" + KindText(kFit) +
+                                              "}\ndevices: [{name: d, kind: k}]\n",
+                                          "c.yaml"),
+                   {});
+  const Cluster again =
+      ParseCluster(ConfigNode::FromString(FormatCluster(cluster), "again.yaml"), {});
+  CHECK(again.kind_of(0).fitted == fit);
+  CHECK(again.kind_of(0).power == 50);
+  CHECK(again.kind_of(0).multiprocessors == 4);
+}
+
+TEST_CASE("kinds of a folder name fits of any of its files") {
+  const testing::TempDir folder;
+  const std::string fits = "kernel_fits: {vendor: " + kFit + "}\n";
+  std::ofstream(folder / "z.yaml") << fits;
+  std::ofstream(folder / "a.yaml") << "device_kinds: {" + KindText("vendor") + "}\n";
+  CHECK(ReadDeviceKinds(folder.path()).at("k").fitted == Kind(kFit).fitted);
+  std::ofstream(folder / "b.yaml") << fits;
+  const std::string twice = testing::MessageOf<InputError>([&] { ReadDeviceKinds(folder.path()); });
+  CHECK(twice.find("z.yaml:1:23: kernel_fits.vendor: duplicate fit \"vendor\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("what is wrong in a fit is refused at its place") {
+  CHECK(Refusal(KindText("vendor")).find("unknown fit \"vendor\"") != std::string::npos);
+  CHECK(
+      Refusal("k: {class: gpu, peak: {f32: 1TFLOP/s}, memory_bandwidth: 1GB/s, power: 9, fitted: " +
+              kFit + "}")
+          .find("k.fitted: expected a kind with peak of f32, memory_bandwidth, multiprocessors "
+                "and power") != std::string::npos);
+  CHECK(Refusal("k: {class: gpu, multiprocessors: 0}").find("expected a number from 1 to 65536") !=
+        std::string::npos);
+  CHECK(Refusal("k: {class: gpu, power: 0}").find("expected watts above 0, got 0") !=
+        std::string::npos);
+  CheckRefused("dtype: f32", "dtype: f31", "unknown element type \"f31\"");
+  CheckRefused("watts: 20", "watts: 0", "fitted.watts: expected at least 0.001, got 0");
+  CheckRefused("tile_start: 10", "tile_start: -1", "expected at least 0, got -1");
+  CheckRefused("rows: 64", "rows: 0", "tiles.0.rows: expected a number from 1 to 4096, got 0");
+  CheckRefused("share: 1}", "share: 1.5}", "expected a share in (0, 1], got 1.5");
+  CheckRefused("elementwise: 0.8", "views: 0.8", "unknown key \"views\"");
+  CheckRefused("start: 2us, ", "", "the required key \"start\" is missing");
+}
