@@ -168,24 +168,33 @@ TEST_CASE("cluster: a key left out is its default on the page") {
   const auto example = [](int i) {
     return JsonOf(ConfigNode::FromString(ClusterExamples().at(i), "page"));
   };
-  const std::map<std::string, json> other = {{"latency", "7us"},
-                                             {"setup", "7us"},
-                                             {"gap", "7us"},
-                                             {"broadcast", true},
-                                             {"occupies", "source"},
-                                             {"memory", "7GiB"},
-                                             {"slots", 7},
-                                             {"overhead", "7us"},
-                                             {"issue", "7us"},
-                                             {"launch", "7us"},
-                                             {"cold_read", "7GB/s"},
-                                             {"interference", {{"matmul", {{"pressure", 0.5}}}}},
-                                             {"efficiency", {{"matmul", 0.5}}},
-                                             {"multiprocessors", 7},
-                                             {"power", 7},
-                                             {"source", "a text"},
-                                             {"sensitivity", 0.5},
-                                             {"pressure", 0.5}};
+  const std::map<std::string, json> other = {
+      {"latency", "7us"},
+      {"setup", "7us"},
+      {"gap", "7us"},
+      {"broadcast", true},
+      {"occupies", "source"},
+      {"memory", "7GiB"},
+      {"slots", 7},
+      {"overhead", "7us"},
+      {"issue", "7us"},
+      {"launch", "7us"},
+      {"cold_read", "7GB/s"},
+      {"interference", {{"matmul", {{"pressure", 0.5}}}}},
+      {"efficiency", {{"matmul", 0.5}}},
+      {"multiprocessors", 7},
+      {"power", 7},
+      {"fitted",
+       {{"dtype", "f32"},
+        {"watts", 7},
+        {"tile_start", 7},
+        {"tiles", {{{"rows", 7}, {"columns", 7}, {"share", 0.5}}}},
+        {"bandwidth", {{"matmul", 0.5}}},
+        {"start", "7us"},
+        {"error", 0.5}}},
+      {"source", "a text"},
+      {"sensitivity", 0.5},
+      {"pressure", 0.5}};
   const auto check = [&](const json& document,
                          const std::string& place,
                          const std::string& heading,
@@ -204,6 +213,8 @@ TEST_CASE("cluster: a key left out is its default on the page") {
   check(first, "/devices/0", "Keys of a device", {{"memory", {}}});
   check(first, "/channels/0", "Keys of a channel");
   CHECK(DefaultsOf(kClusterPage, "Keys of a route").empty());
+  first["device_kinds"]["my_cpu"]["multiprocessors"] = 7;  // without both a fit is refused
+  first["device_kinds"]["my_cpu"]["power"] = 7;
   check(first, "/device_kinds/my_cpu", "Keys of a device kind", kind_words);
   first["device_kinds"]["my_cpu"]["interference"]["copy"] = {{"sensitivity", 1}, {"pressure", 1}};
   check(first, "/device_kinds/my_cpu/interference/copy", "Keys of `interference`");
