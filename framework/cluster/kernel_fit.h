@@ -43,7 +43,7 @@ struct KernelFit {
 double SustainedShare(const DeviceKind& kind);
 
 /// Returns the time of a kernel [ns] by kind.fitted.
-/// @param product  [batch, rows, columns] of the result of class matmul; not used by other classes
+/// @param product  [batch, rows, columns] of the result of a product; not used by other classes
 /// @param flops    [FLOP]   @param bytes  accessed [B]
 /// @pre kind.fitted has a bandwidth for the class
 double FittedKernelTime(const DeviceKind& kind,

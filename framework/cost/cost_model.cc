@@ -178,18 +178,24 @@ Interference InterferenceOf(const DeviceKind& kind, OpClass op_class) {
   return found == kind.interference.end() ? Interference{} : found->second;
 }
 
-// Returns [batch, rows, columns] of the result of a product; nullopt if its shape is not known.
+// Returns [batch, rows, columns] of the largest output of a product; nullopt without one of a known
+// shape.
 std::optional<std::array<double, 3>> ProductShape(const Graph& graph, const Op& op) {
-  if (op.outputs.empty()) return std::nullopt;
-  const Tensor& result = graph.tensor(op.outputs[0]);
-  std::array<double, 3> product{1, 1, 1};
-  const size_t rank = result.shape.size();
-  if (rank == 0) return std::nullopt;
-  for (size_t i = 0; i < rank; ++i) {
-    if (result.shape[i] < 1) return std::nullopt;
-    product[i + 2 < rank ? 0 : i + 3 - rank] *= static_cast<double>(result.shape[i]);
+  std::optional<std::array<double, 3>> largest;
+  double most = 0;
+  for (const int id : op.outputs) {
+    const std::vector<std::int64_t>& shape = graph.tensor(id).shape;
+    std::array<double, 3> product{1, 1, 1};
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const double size = static_cast<double>(std::max<std::int64_t>(0, shape[i]));
+      product[i + 2 < shape.size() ? 0 : i + 3 - shape.size()] *= size;
+    }
+    const double elements = shape.empty() ? 0 : product[0] * product[1] * product[2];
+    if (elements <= most) continue;
+    most = elements;
+    largest = product;
   }
-  return product;
+  return largest;
 }
 
 // Returns the cost by the kind's kernel fit; nullopt if it has none for the op.

@@ -9,7 +9,9 @@
 //   neighbour  the table's fit for the op's kind ("aten.mm"), or else
 //   roofline   its fit for the op's class ("matmul"); both corrected by the measured ops of the
 //              op's kind that are near it (fitted_costs.h)
-//   roofline   without a table for the device kind, a roofline with published parameters:
+//   roofline   without a table for the device kind, its kernel fit (framework/cluster/kernel_fit.h)
+//              for ops of the fit's element type and classes
+//   roofline   a roofline with published parameters:
 //
 //     cost(v, d) = overhead_d + max(F_v / (P_d * e_d[class v]), B_v / (W_d * e_d["memory"]))
 //

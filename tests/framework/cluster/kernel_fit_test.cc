@@ -36,7 +36,7 @@ std::string Refusal(const std::string& text) {
       [&] { ParseDeviceKinds(ConfigNode::FromString(text, "kinds")); });
 }
 
-void CheckRefused(const std::string& from, const std::string& to, const std::string& message) {
+void CheckFitRefused(const std::string& from, const std::string& to, const std::string& message) {
   std::string fit = kFit;
   const size_t place = fit.find(from);
   REQUIRE(place != std::string::npos);
@@ -122,11 +122,11 @@ TEST_CASE("what is wrong in a fit is refused at its place") {
         std::string::npos);
   CHECK(Refusal("k: {class: gpu, power: 0}").find("expected watts above 0, got 0") !=
         std::string::npos);
-  CheckRefused("dtype: f32", "dtype: f31", "unknown element type \"f31\"");
-  CheckRefused("watts: 20", "watts: 0", "fitted.watts: expected at least 0.001, got 0");
-  CheckRefused("tile_start: 10", "tile_start: -1", "expected at least 0, got -1");
-  CheckRefused("rows: 64", "rows: 0", "tiles.0.rows: expected a number from 1 to 4096, got 0");
-  CheckRefused("share: 1}", "share: 1.5}", "expected a share in (0, 1], got 1.5");
-  CheckRefused("elementwise: 0.8", "views: 0.8", "unknown key \"views\"");
-  CheckRefused("start: 2us, ", "", "the required key \"start\" is missing");
+  CheckFitRefused("dtype: f32", "dtype: f31", "unknown element type \"f31\"");
+  CheckFitRefused("watts: 20", "watts: 0", "fitted.watts: expected at least 0.001, got 0");
+  CheckFitRefused("tile_start: 10", "tile_start: -1", "expected at least 0, got -1");
+  CheckFitRefused("rows: 64", "rows: 0", "tiles.0.rows: expected a number from 1 to 4096, got 0");
+  CheckFitRefused("share: 1}", "share: 1.5}", "expected a share in (0, 1], got 1.5");
+  CheckFitRefused("elementwise: 0.8", "views: 0.8", "unknown key \"views\"");
+  CheckFitRefused("start: 2us, ", "", "the required key \"start\" is missing");
 }

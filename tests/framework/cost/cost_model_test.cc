@@ -84,6 +84,18 @@ TEST_CASE("a fitted kind: f32 ops of the classes that its fit has, products by t
   CHECK(product.source_at(0, 0) == CostSource::kRoofline);
   CHECK(product.uncertainty[0] == doctest::Approx(1.4826 * 0.1));
   CHECK(cost("aten.bmm", "f32", {5, 1, 64, 64}).at(0, 0) == product.at(0, 0));
+  // The gradients of a bias and a weight: the larger output counts.
+  Op both = CostedOp("v", "aten.linear_backward", 2.0 * 64 * 64 * 990, 1000);
+  both.outputs = {0, 1};
+  Tensor bias, weight;
+  bias.name = "bias";
+  bias.shape = {64};
+  weight.name = "weight";
+  weight.shape = {64, 64};
+  bias.dtype = weight.dtype = "f32";
+  bias.bytes = weight.bytes = 4;
+  CHECK(ComputeCosts(Graph("g", {bias, weight}, {both}), cluster).at(0, 0) ==
+        std::llround(2000 + 32768.0 * 1000 / 5e12 * 1e9));
   // Published figures: another element type, a class that the fit does not have, no known shape.
   const double flops = 2.0 * 5 * 64 * 64 * 990;
   CHECK(cost("aten.bmm", "bf16", {5, 64, 64}).at(0, 0) == std::llround(7000 + flops / 20e12 * 1e9));

@@ -60,14 +60,23 @@ class Command(Case):
                    flops=2 * 4096 * 64 * 64)
         write(builder.document(), graphs / "tiny-train-8-2.json.gz")
         rows = self.rows("neusight-steps", "--graphs", str(graphs), "--by-class")
-        # Overhead 5 us, and 33.55 MFLOP at 0.7 x 19.5 TFLOP/s; no table is read, and there is no other graph.
-        self.assertEqual({case: row["simulated"] for case, row in rows.items()}, {"tiny-train-8-2": 5000 + 2458})
-        self.assertEqual(rows["tiny-train-8-2"]["how"], "data sheet")
+        self.assertEqual({case: row["how"] for case, row in rows.items()}, {"tiny-train-8-2": "fitted"})
         self.assertIn(f"left out, no graph file in {graphs} and no config of the model (configs: bert_large, "
                       "gpt2_large, gpt3_xl, gpt3_27, opt_13): NVIDIA_A100-PCIE-40GB/tiny-inf-8-2", self.out)
         # Published, less launch: three layers of 0.1 and head 0.2 ms forward, 0.2 and 0.3 ms backward.
         self.assertRegex(self.out, r"forward +linear +4 +0\.0 +0\.0 +0\.5 +1 +0\.0 +0\.0 +0\.0\n")
         self.assertRegex(self.out, r"backward +linear +4 +0\.0 +0\.0 +0\.9 +0 +0\.0 +0\.0 +0\.0\n")
+
+        rows = self.rows("neusight-steps", "--graphs", str(graphs), "--how", "data-sheet")
+        # Overhead 5 us, and 33.55 MFLOP at 0.7 x 19.5 TFLOP/s; no table is read, and there is no other graph.
+        self.assertEqual({case: row["simulated"] for case, row in rows.items()}, {"tiny-train-8-2": 5000 + 2458})
+        self.assertEqual(rows["tiny-train-8-2"]["how"], "data sheet")
+        # Without a fit the data sheet is the default: overhead 6 us, 0.75 x 10.6 TFLOP/s.
+        unfitted = self.rows("neusight-steps", "--graphs", str(graphs), "--kind", "p100", "--how", "data-sheet")
+        self.assertEqual(unfitted["tiny-train-8-2"]["simulated"], 6000 + 4221)
+        self.assertEqual(self.rows("neusight-steps", "--graphs", str(graphs), "--kind", "p100"), unfitted)
+        self.refused("its device kind has no fit", "neusight-steps", "--graphs", str(graphs), "--kind", "p100",
+                     "--how", "fitted", "--only", "tiny-train-*")
 
     def test_graphs_that_are_missing_or_damaged(self) -> None:
         path = write_step(self.folder, "opt_13-inf-16-1", 0.05, gpu="NVIDIA_A100")
@@ -84,7 +93,7 @@ class Command(Case):
             pathlib.Path(graphs, "opt_13-inf-16-1.json.gz").write_text(text, encoding="utf-8")
             self.refused(f"{graphs}/opt_13-inf-16-1.json.gz: {expected}", *arguments)
         self.refused("--graphs: is for neusight-steps, not for neusight-ops", "neusight-ops", *arguments[1:])
-        self.refused("choices: data-sheet", *arguments, "--how", "ops")
+        self.refused("choices: fitted, data-sheet", *arguments, "--how", "ops")
         self.refused("--by-class: needs --graphs", "neusight-steps", "--by-class")
 
     def test_a_clock_factor(self) -> None:
@@ -134,7 +143,7 @@ class Command(Case):
                                                       for row in step_rows()])
         self.refused("--clock-from: no factor of ops up to 10 ms makes the mean error 0", "neusight-steps",
                      "--clock-from", "b-inf-8-2")
-        self.refused("choices: ops, data-sheet", "neusight-steps", "--how", "fitted")
+        self.refused("choices: ops, fitted, data-sheet", "neusight-steps", "--how", "replay")
         write_step(self.folder, "a-inf-8-2", 0.61, gpu="Y2")
         self.refused(f"a factor is of one GPU; give --gpu (choices: {GPU}, Y2)", "neusight-steps", "--clock-from",
                      "a-inf-8-2")

@@ -31,7 +31,8 @@ HOW a time is simulated:
   replay      by the times of the step's own host and kernels (traces; its default)
   others      by its own kernels, and the host's time per call in the other traces of the same GPU (traces)
   fitted      ops: by a fit to other published ops of the same GPU, which never sees the op (the default of ops);
-              steps: by the device kind and its fit to ops of several GPUs (the default with --graphs)
+              steps: by the device kind and its fit to ops of several GPUs (the default with --graphs, for kinds
+              that have a fit)
   data-sheet  by the device kind without its fit
 
 The device kind is that of `emplace list device-kinds` whose name is a part of the GPU's, or --kind.
@@ -104,8 +105,10 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
         done += [LeftOut(step.case, f"the clock factor {factor:.3f} is from it") for step in first]
     known = {left.case for left in done}
     for step in (neusight.read_step(file, not options.graphs) for file in chosen if file.case not in known):
-        done.append(step if isinstance(step, LeftOut) else
-                    simulate.step(step, how, factor, options.kind, options.graphs))
+        simulated = step if isinstance(step, LeftOut) else simulate.step(step, how, factor, options.kind, options.graphs)
+        if isinstance(step, neusight.Step) and simulated == LeftOut(step.case, simulate.NO_FIT) and not options.how:
+            simulated = simulate.step(step, DATA_SHEET, factor, options.kind, options.graphs)
+        done.append(simulated)
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
 
 

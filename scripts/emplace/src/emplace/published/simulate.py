@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MOST_FITTED = 1000  # ops of one kind in a fit
 _NO_KIND = "no device kind of the menu has the figures of this GPU"
-_NO_FIT = "its device kind has no fit"
+NO_FIT = "its device kind has no fit"
 
 
 def step(case: Step, how: str, factor: float = 1, kind: str = "",
@@ -52,7 +52,7 @@ def step(case: Step, how: str, factor: float = 1, kind: str = "",
     if isinstance(document, LeftOut):
         return document
     if how == FITTED and "fitted" not in menu_kinds()[kind]:
-        return LeftOut(case.case, _NO_FIT)
+        return LeftOut(case.case, NO_FIT)
     cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind) if how == OPS else one_gpu(kind, how)
     problem = _compiled().Problem(_compiled().Graph.parse(json.dumps(document)), cluster, semantics="stream")
     outcome = problem.evaluate(np.zeros((1, problem.num_groups), dtype=np.uint8))
