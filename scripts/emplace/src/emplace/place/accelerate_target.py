@@ -183,7 +183,7 @@ class DeviceMapTarget(Target):
         if self._module is None:
             return [Row(label, None, default=True, note="no module: MODEL is a graph file")]
         try:
-            from accelerate import infer_auto_device_map  # type: ignore[import-untyped,unused-ignore]
+            from accelerate import infer_auto_device_map  # type: ignore[import-not-found,import-untyped,unused-ignore]
         except ImportError:
             return [Row(label, None, default=True, note="the package accelerate is not installed")]
         cluster = self.request.cluster

@@ -57,7 +57,7 @@ class OnnxRuntimeTarget(Target):
         return self._row("found by the search", devices, outcome=outcomes(problem, [found])[0] if fits else None)
 
     def write(self, payload: Any, stem: str) -> list[str]:
-        import onnx
+        import onnx  # type: ignore[import-not-found,unused-ignore]
 
         model = onnx.load_model(self.request.model, load_external_data=False)
         if _has_external_data(model) and os.path.realpath(os.path.dirname(os.path.abspath(stem))) != os.path.realpath(

@@ -20,7 +20,7 @@ def run(model: str, paths: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -
     """
     try:
         import numpy as np
-        import onnxruntime  # type: ignore[import-untyped,unused-ignore]
+        import onnxruntime  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         return "onnxruntime is not installed: the files were not loaded"
     if any(tensor["dtype"] not in _TYPES for tensor in inputs):
