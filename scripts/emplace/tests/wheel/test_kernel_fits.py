@@ -19,8 +19,8 @@ _CLASS = {"aten.bmm": "matmul", "aten.gelu": "elementwise", "aten.native_layer_n
 def random_kind(rng: random.Random) -> dict[str, Any]:
     tiles = [{"rows": 2 ** rng.randint(3, 8), "columns": 2 ** rng.randint(3, 8), "share": rng.uniform(0.1, 1)}
              for _ in range(rng.randint(1, 4))]
-    fit = {"dtype": "f32", "watts": rng.uniform(1, 40), "tile_start": rng.choice([0, rng.uniform(0, 50)]), "tiles": tiles,
-           "bandwidth": {name: rng.uniform(0.1, 1) for name in _CLASS.values()}, "start": f"{rng.randint(0, 9000)}ns",
+    fit = {"dtype": "f32", "watts": rng.uniform(1, 40), "tile_start": rng.choice([0, rng.uniform(0, 50)]),
+           "tiles": tiles, "bandwidth": {name: rng.uniform(0.1, 1) for name in _CLASS.values()}, "start": f"{rng.randint(0, 9000)}ns",
            "error": 0.1}
     return {"class": "gpu", "peak": {"f32": f"{rng.randint(1, 99)}TFLOP/s"}, "multiprocessors": rng.randint(1, 200),
             "memory_bandwidth": f"{rng.randint(10, 4000)}GB/s", "power": rng.uniform(20, 900), "fitted": fit}

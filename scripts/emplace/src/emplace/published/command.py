@@ -27,7 +27,8 @@ SOURCE is
   sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1
 
 HOW a time is simulated:
-  ops         by the published times of the step's own ops, less their launch (neusight-steps; its default without --graphs)
+  ops         by the published times of the step's own ops, less their launch (neusight-steps; its default without
+              --graphs)
   replay      by the times of the step's own host and kernels (traces; its default)
   others      by its own kernels, and the host's time per call in the other traces of the same GPU (traces)
   fitted      ops: by a fit to other published ops of the same GPU, which never sees the op (the default of ops);
@@ -105,8 +106,11 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
         done += [LeftOut(step.case, f"the clock factor {factor:.3f} is from it") for step in first]
     known = {left.case for left in done}
     for step in (neusight.read_step(file, not options.graphs) for file in chosen if file.case not in known):
-        simulated = step if isinstance(step, LeftOut) else simulate.step(step, how, factor, options.kind, options.graphs)
-        if isinstance(step, neusight.Step) and simulated == LeftOut(step.case, simulate.NO_FIT) and not options.how:
+        if isinstance(step, LeftOut):
+            done.append(step)
+            continue
+        simulated = simulate.step(step, how, factor, options.kind, options.graphs)
+        if simulated == LeftOut(step.case, simulate.NO_FIT) and not options.how:
             simulated = simulate.step(step, DATA_SHEET, factor, options.kind, options.graphs)
         done.append(simulated)
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
