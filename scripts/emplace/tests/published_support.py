@@ -61,6 +61,23 @@ def write_products(folder: str, gpu: str = "NVIDIA X1", count: int = 16) -> path
     return path
 
 
+def write_collective(folder: str, name: str, rows: list[tuple[object, object]]) -> pathlib.Path:
+    """Writes the times [ms] of a collective by size [MiB]; returns the path."""
+    path = pathlib.Path(folder, "X1", "profiled-data-fp32", f"prim_OPT-350_{name}.csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(table(("data_size(MB)", "time(ms)"), rows), encoding="utf-8")
+    return path
+
+
+def write_link(folder: str, times: dict[int, float], name: str = "intra_node") -> pathlib.Path:
+    """Writes the bandwidths of transfers with these times [us] by size [MiB]; returns the path."""
+    path = pathlib.Path(folder, "X1", "profiled-data-fp32", f"p2p_{name}.csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    bandwidths = tuple(size / 1024 / (time / 1e6) for size, time in times.items())
+    path.write_text(table(tuple(map(str, times)), [bandwidths]), encoding="utf-8")
+    return path
+
+
 def write_sailor(folder: str, batch: int, degree: int = 1) -> pathlib.Path:
     """Writes two ops of a micro-batch, whose times [us] are 1000 and 10 a sample; returns the path."""
     path = pathlib.Path(folder, "X1", "profiled-data-fp32", f"OPT-350_mbs{batch}_tp{degree}_algo0.csv")

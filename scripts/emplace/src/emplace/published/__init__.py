@@ -2,9 +2,9 @@
 
     python3 -m emplace.published neusight-steps DIR --gpu H100 --json rows.json
 
-Sources   neusight.py: op times and steps of NeuSight; sailor.py: op times of Sailor
+Sources   neusight.py: op times and steps of NeuSight; sailor.py: ops, collectives and links of Sailor
 Graphs    fx_step.py makes the graph of a step from the table of one layer, models.py from the config of its model
-Times     simulate.py simulates steps and ops
+Times     simulate.py simulates steps and ops, links.py transfers
 Output    figures.py: rows, their table, mean errors and rank correlation; classes.py: steps by class of op
 
 Files are read where they lie; none is part of the package. profilers/ACCURACY.md has the results.

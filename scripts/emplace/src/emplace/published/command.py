@@ -11,12 +11,12 @@ from typing import Any, Callable, Sequence
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
 from . import models, neusight, sailor
-from .figures import DATA_SHEET, FITTED, OPS, OTHERS, REPLAY, Compared, report, spelt
-from .tables import LeftOut, OpCase, PublishedFailure
+from .figures import DATA_SHEET, FITTED, OPS, OTHERS, RANGES, REPLAY, Compared, report, spelt
+from .tables import LeftOut, LinkCase, OpCase, PublishedFailure
 
-_STEPS, _TRACES = "neusight-steps", "traces"
-_OPS: dict[str, Callable[[pathlib.Path], tuple[list[OpCase], list[LeftOut]]]] = {
-    "neusight-ops": neusight.ops, "sailor-ops": sailor.ops}
+_STEPS, _TRACES, _SAILOR = "neusight-steps", "traces", "sailor-ops"
+_OPS: dict[str, Callable[[pathlib.Path], tuple[Sequence[OpCase | LinkCase], list[LeftOut]]]] = {
+    "neusight-ops": neusight.ops, _SAILOR: sailor.ops}
 _EPILOG = """\
 SOURCE is
   neusight-ops    op times of NeuSight (dataset/FOLDER/linear.csv, bmm.csv, vec.csv), forward, f32
@@ -24,7 +24,8 @@ SOURCE is
                   the table num_layer times; in training, backward ops follow. With --graphs FOLDER it is the file
                   FOLDER/MODEL-MODE-SEQ-BATCH.json.gz, and no table is read
   traces          traces of PyTorch's profiler; their last step, with the host as a device (emplace import --host)
-  sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1
+  sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1, collectives (prim_*)
+                  and transfers over links (p2p_*) by size
 
 HOW a time is simulated:
   ops         by the published times of the step's own ops, less their launch (neusight-steps; its default without
@@ -32,8 +33,11 @@ HOW a time is simulated:
   replay      by the times of the step's own host and kernels (traces; its default)
   others      by its own kernels, and the host's time per call in the other traces of the same GPU (traces)
   fitted      ops: by a fit to other published ops of the same GPU, which never sees the op (the default of ops);
+              collectives: likewise, by other sizes on as many GPUs; transfers: by a channel of a cluster, with latency
+              and bandwidth fitted to the other sizes of the link; below the cases are those fitted to all sizes;
               steps: by the device kind and its fit to ops of several GPUs (the default with --graphs, for kinds
               that have a fit)
+  ranges      transfers: by the ranges of a cost file, fitted to the other sizes of the link (sailor-ops)
   data-sheet  by the device kind without its fit
 
 The device kind is that of `emplace list device-kinds` whose name is a part of the GPU's, or --kind.
@@ -75,6 +79,8 @@ def _run(options: argparse.Namespace) -> int:
     print(report(rows, left_out))
     if options.by_class:
         print("\n" + _by_class(options, how, {row.case for row in rows}))
+    if options.source == _SAILOR:
+        print(_links(options, how, {(row.gpu, row.group) for row in rows}), end="")
     if options.json:
         write_bytes((json.dumps([row.json() for row in rows], indent=1) + "\n").encode(), options.json)
     return 0
@@ -138,18 +144,27 @@ def _traces(options: argparse.Namespace, how: str) -> tuple[list[Compared], list
 
 
 def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
-    from . import simulate
+    from . import links, simulate
 
     cases, left_out = _OPS[options.source](options.folder)
-    wanted = {id(case) for case in _chosen(cases, options)}
-    gpus = {case.gpu for case in cases if id(case) in wanted}
-    rows, without = simulate.ops([case for case in cases if case.gpu in gpus], how, options.kind)
-    names = {case.case for case in cases if id(case) in wanted}
-    return ([row for row in rows if row.case in names],
-            [left for left in left_out if left.case.partition("/")[0] in gpus] + without)
+    chosen = _chosen(cases, options)
+    gpus = {case.gpu for case in chosen}
+    here = [case for case in cases if case.gpu in gpus]
+    rows, without = simulate.ops([case for case in here if isinstance(case, OpCase)], how, options.kind)
+    transfers, missing = links.transfers([case for case in here if isinstance(case, LinkCase)], how)
+    names = {case.case for case in chosen}
+    return ([row for row in rows + transfers if row.case in names],
+            [left for left in left_out if left.case.partition("/")[0] in gpus] + without + missing)
 
 
-_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS)}
+def _links(options: argparse.Namespace, how: str, chosen: set[tuple[str, str]]) -> str:
+    from . import links
+
+    cases = [case for case in sailor.ops(options.folder)[0] if isinstance(case, LinkCase)]
+    return links.described([case for case in cases if (case.gpu, case.group) in chosen], how)
+
+
+_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS), _SAILOR: (FITTED, RANGES, DATA_SHEET)}
 _ROWS = {_STEPS: _steps, _TRACES: _traces}
 
 
@@ -184,7 +199,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder with the files of the source")
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
-    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, OTHERS, FITTED, "data-sheet"), help="see below")
+    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, OTHERS, FITTED, RANGES, "data-sheet"),
+                        help="see below")
     parser.add_argument("--graphs", metavar="FOLDER", type=pathlib.Path,
                         help="graphs of steps without op times; one that is not there is made from the model's config "
                              f"by PyTorch and Transformers and kept (models: {', '.join(models.MODELS)})")

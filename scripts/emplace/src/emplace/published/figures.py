@@ -12,13 +12,13 @@ from ..ranks import kendall_tau
 from .tables import LeftOut
 
 # Sources of the simulated times.
-OPS, FITTED, DATA_SHEET, REPLAY, OTHERS = "ops", "fitted", "data sheet", "replay", "others"
+OPS, FITTED, DATA_SHEET, REPLAY, OTHERS, RANGES = "ops", "fitted", "data sheet", "replay", "others", "ranges"
 MOST_CASES = 60  # in the printed table
 
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """A case. group: the op kind, or "step". Times in [ns]."""
+    """A case. group: the op kind, or "step"; totals: groups of groups, such as "all ops". Times in [ns]."""
 
     case: str
     gpu: str
@@ -26,6 +26,7 @@ class Compared:
     measured: float
     simulated: float
     how: str
+    totals: tuple[str, ...] = ()
 
     @property
     def error(self) -> float:
@@ -51,9 +52,8 @@ def report(rows: Sequence[Compared], left_out: Sequence[LeftOut]) -> str:
         lines.append(f"the {len(shown)} largest errors of {len(rows):,} cases; --json has all")
     groups: dict[tuple[str, str], list[Compared]] = collections.defaultdict(list)
     for row in rows:
-        groups[row.gpu, row.group].append(row)
-        if row.group != "step":
-            groups[row.gpu, "all ops"].append(row)
+        for name in (row.group, *row.totals):
+            groups[row.gpu, name].append(row)
     lines += ["", *aligned([("GPU", "of", "cases", "MAPE", "largest error", "bias", "Kendall's tau"),
                              *((gpu, name, *_figures(group)) for (gpu, name), group in sorted(groups.items()))])]
     by_reason: dict[str, list[str]] = collections.defaultdict(list)

@@ -2,7 +2,8 @@
 
 The times come from the published times of the step's own ops (OPS), from a fit (FITTED), or from the published figures
 of its device kind (DATA_SHEET). The fit for ops is to other ops of the GPU: the ops of a fold are predicted by a fit to
-the ops of the other folds. The fit for steps is that of the device kind, which scripts/fit_device_kinds makes of ops.
+the ops of the other folds, and collectives by a fit to those on as many GPUs. The fit for steps is that of the device
+kind, which scripts/fit_device_kinds makes of ops.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..trace_costs import table
 from ..trace_costs.graph_ops import GraphOps
 from ..trace_costs.simulated import one_device
 from . import models
-from .figures import DATA_SHEET, FITTED, OPS, Compared, spelt
+from .figures import DATA_SHEET, FITTED, OPS, RANGES, Compared, spelt
 from .fx_step import LONG_OP, step_graph
 from .neusight import Step
 from .tables import LeftOut, OpCase, PublishedFailure
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from .._emplace import Cluster, Graph
 
 MOST_FITTED = 1000  # ops of one kind in a fit
+LEAST_SIZES = 4  # of a collective; a cost file has no fit of an op kind to fewer
 _NO_KIND = "no device kind of the menu has the figures of this GPU"
 NO_FIT = "its device kind has no fit"
+NO_LINKS = "data sheets of device kinds have no figures of links"
 
 
 def step(case: Step, how: str, factor: float = 1, kind: str = "",
@@ -89,22 +92,25 @@ def ops(cases: Sequence[OpCase], how: str, kind: str = "") -> tuple[list[Compare
     """Returns the costs of the ops in the order of GPUs, and ops without one. kind: see step(). Throws InputError."""
     compared: list[Compared] = []
     left_out: list[LeftOut] = []
-    by_gpu: dict[str, list[OpCase]] = collections.defaultdict(list)
+    by_gpu: dict[tuple[str, int], list[OpCase]] = collections.defaultdict(list)
     for case in cases:
-        by_gpu[case.gpu].append(case)
-    for gpu, here in by_gpu.items():
+        by_gpu[case.gpu, case.group_size].append(case)
+    for (gpu, group_size), here in by_gpu.items():
         chosen = kind or menu_kind(gpu)
-        if how == DATA_SHEET and chosen:
+        if how == DATA_SHEET and chosen and group_size == 1:
             compared += _costs(here, one_gpu(chosen, how), None, how)
         elif how == FITTED and len({op.fold for op in here}) > 1:
-            compared += _fitted(here)
+            done = list(_fitted(here))
+            compared += [row for row in done if isinstance(row, Compared)]
+            left_out += [row for row in done if isinstance(row, LeftOut)]
         else:
-            why = _NO_KIND if how == DATA_SHEET else "no other ops of this GPU to fit"
+            why = {FITTED: "no other ops of this GPU to fit", RANGES: "only links have ranges"}.get(
+                how, _NO_KIND if group_size == 1 else NO_LINKS)
             left_out += [LeftOut(op.case, why) for op in here]
     return compared, left_out
 
 
-def _fitted(cases: Sequence[OpCase]) -> Iterator[Compared]:
+def _fitted(cases: Sequence[OpCase]) -> Iterator[Compared | LeftOut]:
     keys = GraphOps(graph_of(cases)).ops
     for fold in sorted({op.fold for op in cases}):
         others: dict[str, list[int]] = collections.defaultdict(list)
@@ -115,17 +121,21 @@ def _fitted(cases: Sequence[OpCase]) -> Iterator[Compared]:
         for places in others.values():
             for place in places[::-(-len(places) // MOST_FITTED)]:
                 measured.samples[keys[place]].append(cases[place].measured)
+        here = [op for op in cases if op.fold == fold]
+        few = {op.kind for op in here if op.group_size > 1
+               and len({keys[place].signature for place in others[op.kind]}) < LEAST_SIZES}
+        yield from (LeftOut(op.case, f"fewer than {LEAST_SIZES} other sizes to fit") for op in here if op.kind in few)
         with tempfile.TemporaryDirectory(prefix="emplace_published_") as folder:
             path = os.path.join(folder, "costs.json")
             pathlib.Path(path).write_text(table.cost_file([measured], [], "published", {}, []), encoding="utf-8")
             cluster = one_device(table.device_kind(measured), False)
-            yield from _costs([op for op in cases if op.fold == fold], cluster, path, FITTED)
+            yield from _costs([op for op in here if op.kind not in few], cluster, path, FITTED)
 
 
 def _costs(cases: Sequence[OpCase], cluster: Cluster, costs: str | None, how: str) -> Iterator[Compared]:
-    times = _compiled().Costs(graph_of(cases), cluster, costs).time[:, 0].tolist()
+    times = _compiled().Costs(graph_of(cases), cluster, costs).time[:, 0].tolist() if cases else []
     for op, time in zip(cases, times):
-        yield Compared(op.case, op.gpu, op.group, op.measured, float(time), how)
+        yield Compared(op.case, op.gpu, op.group, op.measured, float(time), how, op.totals)
 
 
 def graph_of(cases: Sequence[OpCase]) -> Graph:
@@ -133,7 +143,8 @@ def graph_of(cases: Sequence[OpCase]) -> Graph:
     builder = GraphBuilder("ops", {"exporter": "emplace.published"})
     for place, op in enumerate(cases):
         inputs = [builder.tensor("", shape, "f32", role="input") for shape in op.inputs]
-        builder.op(str(place), op.kind, inputs, [builder.tensor("", op.output, "f32", role="output")], flops=op.flops)
+        builder.op(str(place), op.kind, inputs, [builder.tensor("", op.output, "f32", role="output")], flops=op.flops,
+                   attributes={"group_size": op.group_size} if op.group_size > 1 else {})
     graph: Graph = _compiled().Graph.parse(json.dumps(builder.document()), "ops")
     return graph
 

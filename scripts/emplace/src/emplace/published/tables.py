@@ -28,7 +28,10 @@ class LeftOut:
 
 @dataclasses.dataclass(frozen=True)
 class OpCase:
-    """A measured op. group: its published name; inputs, output: shapes in f32; measured [ns]; fold: see simulate.py."""
+    """A measured op. group: its published name; inputs, output: shapes in f32; measured [ns]; fold: see simulate.py.
+
+    totals: groups of groups that it belongs to; group_size: GPUs of a collective, 1 for other ops.
+    """
 
     case: str
     gpu: str
@@ -39,6 +42,20 @@ class OpCase:
     flops: float
     measured: float
     fold: int
+    totals: tuple[str, ...] = ("all ops",)
+    group_size: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkCase:
+    """A measured transfer over a link. group: the link; totals: see OpCase; num_bytes [B]; measured [ns]."""
+
+    case: str
+    gpu: str
+    group: str
+    num_bytes: int
+    measured: float
+    totals: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,8 +114,11 @@ class Row:
         return re.findall(r"(\w+): None", self.cells[column])
 
 
-def read(path: pathlib.Path, columns: Sequence[str]) -> list[Row]:
-    """Returns the rows of a CSV file. Throws PublishedFailure if it lacks a column or a cell, or has no row."""
+def read(path: pathlib.Path, columns: Sequence[str] = ()) -> list[Row]:
+    """Returns the rows of a CSV file. Throws PublishedFailure if it lacks a column or a cell, or has no row.
+
+    columns: (): all of the first line; then a column twice and a cell without column are refused, too.
+    """
     rows = []
     csv.field_size_limit(1 << 20)
     try:
@@ -108,7 +128,13 @@ def read(path: pathlib.Path, columns: Sequence[str]) -> list[Row]:
             if missing:
                 raise PublishedFailure(f"{path}:1: has no column {', '.join(missing)}; expected the columns "
                                        f"{', '.join(columns)}")
+            exact = not columns
+            columns = columns or list(reader.fieldnames or ())
+            if len(set(columns)) < len(columns):
+                raise PublishedFailure(f"{path}:1: has a column twice: {', '.join(columns)}")
             for cells in reader:
+                if exact and None in cells:
+                    raise PublishedFailure(f"{path}:{reader.line_num}: has more cells than the {len(columns)} columns")
                 for column in columns:
                     if cells[column] is None:
                         raise PublishedFailure(f"{path}:{reader.line_num}: ends before the column {column}")
