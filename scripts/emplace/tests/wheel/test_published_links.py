@@ -66,6 +66,11 @@ class Links(Case):
                                         f"{{name: b, kind: k}}]\nall_to_all: {figures}")
         self.assertEqual(cluster.transfer_times(2**21).tolist(), [[0, 140_000], [140_000, 0]])
 
+    def test_a_fit_does_not_see_the_size(self) -> None:
+        write_link(self.folder, {1: 100, 2: 140, 4: 200})
+        # Lines through the other two: 80 and 30 a MiB, 66 2/3 and 33 1/3, 60 and 40.
+        self.assertEqual([round(row["simulated"] / 1e3) for row in self.rows().values()], [110, 133, 220])
+
     def test_ranges(self) -> None:
         # Two lines, which cross at 20 MiB. A channel has but one.
         write_link(self.folder, {size: 60 + 40 * size if size < 20 else 460 + 20 * size
@@ -110,6 +115,10 @@ class Collectives(Case):
             self.assertRegex(self.out, rf"X1 +{line} ")
         self.rows("--how", "data-sheet", "--kind", "a100")
         self.assertRegex(self.out, "left out, data sheets of device kinds have no figures of links: X1/prim_OPT-350_")
+
+    def test_a_fit_does_not_see_the_size(self) -> None:
+        write_collective(self.folder, "all_gather_2gpus", [(size, 20 if size == 8 else size) for size in range(1, 17)])
+        self.assertLess(self.rows()["X1/prim_OPT-350_all_gather_2gpus/8MiB"]["error"], -0.5)
 
     def test_few_sizes(self) -> None:
         write_collective(self.folder, "all_to_all_2gpus", [(size, size) for size in (1, 2, 4, 8, 16)])
