@@ -10,6 +10,7 @@ import collections
 from typing import Any, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..importers.graph_file import bytes_accessed
 from .figures import aligned
@@ -24,13 +25,17 @@ _CLASSES = {
     "embedding": ("embedding", "embedding_dense_backward"), "sums": ("sum",),
     "copies": ("clone", "_to_copy", "cat", "copy", "full", "ones_like", "select_backward")}
 _CLASS_OF = {f"aten.{name}": cls for cls, names in _CLASSES.items() for name in names}
+Key = tuple[str, str, str]  # GPU, pass, class
 _HEADER = ("GPU", "pass", "class", "ops of the table", "GFLOP", "GB", "published [ms]",
            "ops of the graph", "GFLOP", "GB", "simulated [ms]")
 
 
-def report(steps: Sequence[tuple[Step, Mapping[str, Any], Sequence[float]]]) -> str:
-    """Returns sums over steps by GPU, pass and class. A step comes with the importer's graph and its costs [ns]."""
-    sums: dict[tuple[str, str, str], Any] = collections.defaultdict(lambda: np.zeros(8))
+def sums(steps: Sequence[tuple[Step, Mapping[str, Any], Sequence[float]]]) -> dict[Key, npt.NDArray[np.float64]]:
+    """Returns the last eight columns of report(), summed over steps.
+
+    A step comes with the importer's graph and its costs [ns].
+    """
+    found: dict[Key, npt.NDArray[np.float64]] = collections.defaultdict(lambda: np.zeros(8))
     for step, graph, costs in steps:
         table = step_graph(step.case, step.rows, step.num_layers, step.training, "published")
         published = [op["cost_ns"]["published"] if "cost_ns" in op else 0 for op in table["ops"]]
@@ -38,8 +43,13 @@ def report(steps: Sequence[tuple[Step, Mapping[str, Any], Sequence[float]]]) -> 
             for op, time in zip(document["ops"], times):
                 if time:
                     phase = op.get("phase", "forward")
-                    sums[step.gpu, phase, _CLASS_OF.get(op["kind"], "element-wise")][first:first + 4] += (
+                    found[step.gpu, phase, _CLASS_OF.get(op["kind"], "element-wise")][first:first + 4] += (
                         1, op.get("flops", 0) / 1e9, bytes_accessed(document, op) / 1e9, time / 1e6)
+    return found
+
+
+def report(found: Mapping[Key, npt.NDArray[np.float64]]) -> str:
+    """Returns a table of sums() for people."""
     return "\n".join(aligned([_HEADER, *((*key, *(f"{value:,.{0 if place % 4 == 0 else 1}f}"
                                                   for place, value in enumerate(values)))
-                                         for key, values in sorted(sums.items()))]))
+                                         for key, values in sorted(found.items()))]))

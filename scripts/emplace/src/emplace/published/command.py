@@ -8,9 +8,12 @@ import json
 import pathlib
 from typing import Any, Callable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
-from . import models, neusight, sailor
+from . import classes, models, neusight, sailor
 from .figures import DATA_SHEET, FITTED, OPS, OTHERS, RANGES, REPLAY, Compared, report, spelt
 from .tables import LeftOut, LinkCase, OpCase, PublishedFailure
 
@@ -54,9 +57,21 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python3 -m emplace
     return exit_code_with_compiled(prog, lambda: _run(options), PublishedFailure)
 
 
-def _run(options: argparse.Namespace) -> int:
-    if options.json:
-        require_folder(options.json)
+def compared(*arguments: str) -> tuple[list[Compared], list[LeftOut]]:
+    """Returns the rows of a command line and the cases left out. Throws PublishedFailure, InputError."""
+    options = _parser("emplace.published").parse_args(arguments)
+    return _compared(options, _how(options))
+
+
+def by_class(*arguments: str) -> dict[classes.Key, npt.NDArray[np.float64]]:
+    """Returns classes.sums() of a command line with --graphs. Throws PublishedFailure, InputError."""
+    options = _parser("emplace.published").parse_args(arguments)
+    how = _how(options)
+    return _by_class(options, how, {row.case for row in _compared(options, how)[0]})
+
+
+def _how(options: argparse.Namespace) -> str:
+    """Returns the source of the simulated times. Throws PublishedFailure if the options contradict each other."""
     choices: Sequence[str] = _CHOICES.get(options.source, (FITTED, DATA_SHEET))
     if options.graphs:
         if options.source != _STEPS:
@@ -73,12 +88,24 @@ def _run(options: argparse.Namespace) -> int:
         raise PublishedFailure("--clock-from: needs the published times of a step's ops (neusight-steps, --how ops)")
     if options.kind:
         _require_kind(options.kind, how, options.source)
+    return how
+
+
+def _compared(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
     rows, left_out = _ROWS.get(options.source, _ops)(options, how)
     if not rows:
         raise PublishedFailure(f"{options.folder}: no case is left; {left_out[0].case}: {left_out[0].why}")
+    return rows, left_out
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.json:
+        require_folder(options.json)
+    how = _how(options)
+    rows, left_out = _compared(options, how)
     print(report(rows, left_out))
     if options.by_class:
-        print("\n" + _by_class(options, how, {row.case for row in rows}))
+        print("\n" + classes.report(_by_class(options, how, {row.case for row in rows})))
     if options.source == _SAILOR:
         print(_links(options, how, {(row.gpu, row.group) for row in rows}), end="")
     if options.json:
@@ -122,8 +149,9 @@ def _steps(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
     return ([row for row in done if isinstance(row, Compared)], [row for row in done if isinstance(row, LeftOut)])
 
 
-def _by_class(options: argparse.Namespace, how: str, cases: set[str]) -> str:
-    from . import classes, simulate
+def _by_class(options: argparse.Namespace, how: str,
+              cases: set[str]) -> dict[classes.Key, npt.NDArray[np.float64]]:
+    from . import simulate
 
     found = []
     for file in neusight.step_files(options.folder):
@@ -132,7 +160,7 @@ def _by_class(options: argparse.Namespace, how: str, cases: set[str]) -> str:
             graph = models.graph(file.case, step.num_layers, options.graphs)
             if not isinstance(graph, LeftOut):
                 found.append((step, graph, simulate.op_costs(step, graph, how, options.kind)))
-    return classes.report(found)
+    return classes.sums(found)
 
 
 def _traces(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:

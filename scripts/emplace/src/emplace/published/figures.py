@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import re
 import statistics
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..ranks import kendall_tau
 from .tables import LeftOut
@@ -18,7 +18,10 @@ MOST_CASES = 60  # in the printed table
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """A case. group: the op kind, or "step"; totals: groups of groups, such as "all ops". Times in [ns]."""
+    """A case. group: the op kind, or "step"; totals: groups of groups, such as "all ops". Times in [ns].
+
+    more: other figures, which its source explains.
+    """
 
     case: str
     gpu: str
@@ -27,6 +30,7 @@ class Compared:
     simulated: float
     how: str
     totals: tuple[str, ...] = ()
+    more: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def error(self) -> float:
@@ -55,7 +59,7 @@ def report(rows: Sequence[Compared], left_out: Sequence[LeftOut]) -> str:
         for name in (row.group, *row.totals):
             groups[row.gpu, name].append(row)
     lines += ["", *aligned([("GPU", "of", "cases", "MAPE", "largest error", "bias", "Kendall's tau"),
-                             *((gpu, name, *_figures(group)) for (gpu, name), group in sorted(groups.items()))])]
+                             *((gpu, name, *figures(group)) for (gpu, name), group in sorted(groups.items()))])]
     by_reason: dict[str, list[str]] = collections.defaultdict(list)
     for left in left_out:
         by_reason[left.why].append(left.case)
@@ -65,7 +69,8 @@ def report(rows: Sequence[Compared], left_out: Sequence[LeftOut]) -> str:
     return "\n".join(lines)
 
 
-def _figures(rows: Sequence[Compared]) -> tuple[str, ...]:
+def figures(rows: Sequence[Compared]) -> tuple[str, ...]:
+    """Returns number, MAPE, largest error, bias and Kendall's tau as texts."""
     errors = [row.error for row in rows]
     tau = kendall_tau([row.measured for row in rows], [row.simulated for row in rows])
     return (f"{len(rows):,}", f"{statistics.mean(map(abs, errors)):.2%}", f"{max(errors, key=abs):+.1%}",

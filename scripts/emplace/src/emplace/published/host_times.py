@@ -99,6 +99,17 @@ def predicted(host: Host, others: Sequence[Host]) -> Imported:
     return Imported(document)
 
 
+def unknown_share(host: Host, others: Sequence[Host]) -> float:
+    """Returns the share of the host's time in the step in calls whose name no other model has."""
+    known = {name for other in others for name in other.figures()[0]}
+    whole = unknown = 0.0
+    for call in host.calls:
+        time = sum(end - begin for begin, end in call.parts if host.marks[0] <= begin and end <= host.marks[-1])
+        whole += time
+        unknown += 0 if call.name in known else time
+    return unknown / whole if whole > 0 else 0.0
+
+
 class _Times:
     """Times of calls from several models. waiting: of host.synchronize, the mean [ns]."""
 

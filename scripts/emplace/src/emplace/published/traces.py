@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 from typing import Sequence
 
@@ -13,7 +14,7 @@ from ..importers import Imported, ImportFailure, read_json
 from ..importers.kineto import host, import_kineto
 from . import tables
 from .figures import OTHERS, REPLAY, Compared
-from .host_times import Host, predicted
+from .host_times import Host, predicted, unknown_share
 from .tables import LeftOut, PublishedFailure
 
 _KIND = "host"
@@ -31,6 +32,8 @@ def steps(paths: Sequence[pathlib.Path], how: str) -> list[Compared | LeftOut]:
     """Simulates the last step of each trace.
 
     how: REPLAY, by the times of its own host, or OTHERS, by those of the other traces with the same GPU.
+    Compared.more: "kernels", the time of kernels and copies / step; of OTHERS "host", the error of the host's time,
+    and "unknown", the share of that time in calls that no other trace has.
     """
     if how == REPLAY:
         return [_replay(path) for path in paths]
@@ -40,8 +43,14 @@ def steps(paths: Sequence[pathlib.Path], how: str) -> list[Compared | LeftOut]:
     for path, each in found.items():
         others = [other for other in found.values()
                   if other is not each and _gpu(other.imported) == _gpu(each.imported)]
-        done.append(_compared(path, each.imported, predicted(each, others), how) if others
-                    else LeftOut(_case(path), "no other trace of this GPU"))
+        if not others:
+            done.append(LeftOut(_case(path), "no other trace of this GPU"))
+            continue
+        simulated = predicted(each, others)
+        own = _time(each.imported, _KIND)
+        host_error = _time(simulated, _KIND) / own - 1 if own > 0 else math.nan
+        done.append(_compared(path, each.imported, simulated, how, host=host_error,
+                              unknown=unknown_share(each, others)))
     return done
 
 
@@ -72,9 +81,15 @@ def _host(path: pathlib.Path) -> Host | LeftOut:
         return _left_out(path, failure)
 
 
-def _compared(path: pathlib.Path, measured: Imported, simulated: Imported, how: str) -> Compared:
+def _compared(path: pathlib.Path, measured: Imported, simulated: Imported, how: str, **more: float) -> Compared:
     span = measured.document["source"]["step_ns"]
-    return Compared(_case(path), _gpu(measured), "step", span, simulate(simulated), how)
+    return Compared(_case(path), _gpu(measured), "step", span, simulate(simulated), how,
+                    {"kernels": _time(measured, _gpu(measured)) / span, **more})
+
+
+def _time(imported: Imported, kind: str) -> int:
+    """Returns the sum of the costs of a device kind's ops [ns]."""
+    return sum(op.get("cost_ns", {}).get(kind, 0) for op in imported.document["ops"])
 
 
 def _left_out(path: pathlib.Path, failure: ImportFailure) -> LeftOut:
