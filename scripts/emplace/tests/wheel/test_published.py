@@ -205,25 +205,10 @@ class Published(Case):
         rows = self.rows("neusight-steps", *arguments, folder=MEASURED)
         return sum(abs(row["error"]) for row in rows.values()) / len(rows)
 
-    def test_steps(self) -> None:
-        self.assertLess(self.error("--gpu", "h100"), 0.02)
-        self.assertLess(self.error("--gpu", "v100"), 0.035)
-        self.assertLess(self.error("--gpu", "l4"), 0.12)
-        self.assertLess(self.error("--gpu", "l4", "--clock-from", "bert_large-inf-512-8,gpt3_xl-inf-2048-2"), 0.04)
-
     @needs("torch", "transformers")
     def test_steps_on_graphs_of_the_importer(self) -> None:
         for gpu, largest in (("h100", 0.03), ("v100", 0.20), ("l4", 0.31)):
             self.assertLess(self.error("--gpu", gpu, "--only", "*-inf-*", "--graphs", self.path("graphs")), largest)
-
-    def test_traces(self) -> None:
-        for folder, count in (("tracelens", 3), ("hta", 1)):
-            errors = [abs(row["error"]) for row in self.rows("traces", folder=f"{MEASURED}/traces/{folder}").values()]
-            self.assertEqual(len(errors), count)
-            self.assertLess(max(errors), 0.02)
-        rows = self.rows("traces", "--how", "others", folder=f"{MEASURED}/traces/tracelens").values()
-        self.assertEqual(len(rows), 3)
-        self.assertLess(max(abs(row["error"]) for row in rows), 0.07)
 
 
 if __name__ == "__main__":

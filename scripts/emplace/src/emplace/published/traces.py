@@ -84,7 +84,7 @@ def _host(path: pathlib.Path) -> Host | LeftOut:
 def _compared(path: pathlib.Path, measured: Imported, simulated: Imported, how: str, **more: float) -> Compared:
     span = measured.document["source"]["step_ns"]
     return Compared(_case(path), _gpu(measured), "step", span, simulate(simulated), how,
-                    {"kernels": _time(measured, _gpu(measured)) / span, **more})
+                    more={"kernels": _time(measured, _gpu(measured)) / span, **more})
 
 
 def _time(imported: Imported, kind: str) -> int:
