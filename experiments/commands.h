@@ -17,7 +17,8 @@ void AddSimulateCommand(Command program);
 void AddGraphCommand(Command program);
 void AddClusterCommand(Command program);
 void AddListCommand(Command program);
-void AddProfileCommand(Command program);
+/// @param command_line  of this process, for the cost file
+void AddProfileCommand(Command program, const std::string& command_line);
 void AddVerifyCommand(Command program);
 void AddExportCommand(Command program);
 void AddValidateCommand(Command program);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "experiments/commands.h"
 #include "experiments/console/output.h"
@@ -59,7 +60,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddGraphCommand(program);
   AddClusterCommand(program);
   AddListCommand(program);
-  AddProfileCommand(program);
+  AddProfileCommand(program, fmt::format("emplace {}", fmt::join(argv + 1, argv + argc, " ")));
   AddVerifyCommand(program);
   AddExportCommand(program);
   AddValidateCommand(program);

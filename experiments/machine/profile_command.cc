@@ -23,7 +23,7 @@ namespace {
 
 struct ProfileCommandOptions {
   std::vector<std::string> graphs, devices;
-  std::string output = "costs.json", cluster_output;
+  std::string output = "costs.json", cluster_output, command;
   bool resume = false, force = false, cold = false, eager = false, no_links = false,
        no_interference = false, json = false, quiet = false;
   ProfileOptions profile;
@@ -108,7 +108,8 @@ int Profile(const ProfileCommandOptions& options) {
   profile.mode = ChooseMode(machine, options.eager);
 
   StopRequest::CatchSignals();
-  const CostTable table = MeasureMachine(machine, graphs, profile, earlier, options);
+  CostTable table = MeasureMachine(machine, graphs, profile, earlier, options);
+  table.properties["command"] = options.command;
   WriteFileAtomically(options.output, FormatCostTable(table));
   if (!table.complete) {
     throw RunError(
@@ -136,8 +137,9 @@ int Profile(const ProfileCommandOptions& options) {
 
 }  // namespace
 
-void AddProfileCommand(Command program) {
+void AddProfileCommand(Command program, const std::string& command_line) {
   auto options = std::make_shared<ProfileCommandOptions>();
+  options->command = command_line;
   Command command = program.AddCommand(
       "profile", "Measure ops, links and dispatch of this machine; writes costs and a cluster");
   command

@@ -51,6 +51,9 @@ TEST_CASE("a profile is a cost table, a cluster and a report") {
   CHECK(table.properties.at("devices") == MeasuredMachine::DeviceList());
   CHECK(table.properties.at("placement_seed") == "1");
   CHECK(table.properties.at("placements") == "4");
+  CHECK(table.properties.at("command").starts_with("emplace profile --graph "));
+  CHECK(table.properties.contains("date"));
+  CHECK(table.properties.contains("kernel"));
   CheckMeasured(table, Perceptron().Build());
 
   const Cluster cluster =

@@ -23,6 +23,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import emplace  # noqa: E402
 from emplace.importers import ImportFailure  # noqa: E402
 from emplace.importers.chakra import import_chakra  # noqa: E402
+from emplace.trace_costs import command as trace_command  # noqa: E402
 from emplace.trace_costs.build import CostsFailure, TraceCosts, costs_from_trace  # noqa: E402
 from traces_support import cpu_trace, event, gpu_trace, nsight_database, training_step  # noqa: E402
 from wheel_support import TestCase, command  # noqa: E402
@@ -76,6 +77,14 @@ class ByHand(TestCase):
         # The first mm: 2 x 4 x 6 x 3 = 144 FLOP in 3 us.
         self.assertAlmostEqual(kind["peak"]["f32"], 144 / 3e-6, delta=1)
         self.assertIn("the most that any op reached", kind["source"])
+
+    def test_the_origin_of_the_file(self) -> None:
+        trace = self.trace({**gpu_trace(), "cuda_driver_version": 12090, "baseTimeNanoseconds": 1751410836 * 10**9})
+        arguments = [trace, "--graph", self.graph, "--quiet", "-o", self.path("my costs.json")]
+        self.assertEqual(trace_command.main(arguments), 0)
+        properties = json.loads(pathlib.Path(arguments[-1]).read_text(encoding="utf-8"))["properties"]
+        self.assertEqual(properties["command"], f"emplace costs {' '.join(arguments[:-1])} '{arguments[-1]}'")
+        self.assertEqual((properties["date"], properties["driver"]), ("2025-07-01 23:00 UTC", "12090"))
 
     def test_several_steps_are_samples(self) -> None:
         document = gpu_trace()
@@ -191,7 +200,9 @@ class ByHand(TestCase):
                        "--json")
         self.assertEqual(json.loads(told.stdout)["device_kinds"][0]["residual"], 88_750)
         with gzip.open(output, "rb") as file:
-            self.assertEqual(file.read(), pathlib.Path(self.path("b.json")).read_bytes())
+            first, second = json.load(file), json.loads(pathlib.Path(self.path("b.json")).read_bytes())
+        self.assertNotEqual(first["properties"].pop("command"), second["properties"].pop("command"))
+        self.assertEqual(first, second)
         cluster = self.path("one.yaml")
         pathlib.Path(cluster).write_text("name: one\ndevices:\n- {name: 'gpu:0', kind: h100}\n", encoding="utf-8")
         placement = {"format": "emplace-placement", "version": 1, "graph": "step", "cluster": "one", "devices":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime
 import os
 import re
 import tempfile
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.5  # of the traced time without updates that must match; else the trace is of another model
 _PROPERTIES = {"schemaVersion": "trace_schema", "cuda_runtime_version": "cuda", "cuda_driver_version": "driver",
                "torch_version": "torch", "nsight": "nsight"}  # key of a trace -> property of the file
+_FIRST_DATE = 1_400_000_000  # [s] in 2014
 
 
 class CostsFailure(ImportFailure):
@@ -56,12 +58,13 @@ class TraceCosts:
 
 
 def costs_from_trace(traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], graph: Graph | str,
-                     device_kinds: str | Sequence[str] = ()) -> TraceCosts:
+                     device_kinds: str | Sequence[str] = (), *, command: str = "") -> TraceCosts:
     """Returns costs of a graph's ops from traces of steps of the same model.
 
     traces        files of torch.profiler (.json, .json.gz), or databases of Nsight Systems (.sqlite)
     graph         emplace.Graph, a path, or a name of `emplace list graphs`
     device_kinds  of the traces: one for all, or one each; a trace with kernels has the name of its GPU by default
+    command       for the file, so that others can repeat it
 
     Throws CostsFailure, also if less than half of the traced time, without updates of parameters, is found in the
     graph; ImportFailure for a broken trace; InputError for a broken graph.
@@ -76,7 +79,7 @@ def costs_from_trace(traces: str | os.PathLike[str] | Sequence[str | os.PathLike
     if not ops.items:
         raise CostsFailure(f"graph {ops.graph.name}: has no op that computes")
     return _Costs(ops, [_source(path, kinds[place % len(kinds)] if kinds else None)
-                        for place, path in enumerate(files)]).run()
+                        for place, path in enumerate(files)], command).run()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,8 +106,8 @@ def _source(path: str, kind: str | None) -> _Source:
 
 
 class _Costs:
-    def __init__(self, graph: GraphOps, sources: Sequence[_Source]) -> None:
-        self.graph, self.sources = graph, sources
+    def __init__(self, graph: GraphOps, sources: Sequence[_Source], command: str) -> None:
+        self.graph, self.sources, self.command = graph, sources, command
         self.warnings: list[str] = []
 
     def run(self) -> TraceCosts:
@@ -192,6 +195,10 @@ class _Costs:
     def _properties(self) -> dict[str, str]:
         found = {"source": ", ".join(os.path.basename(source.path) for source in self.sources),
                  "graph": self.graph.graph.name}
+        if self.command:
+            found["command"] = self.command
+        if date := max(_date(source.document) for source in self.sources):
+            found["date"] = date
         for source in self.sources:
             found |= {name: str(source.document[key]) for key, name in _PROPERTIES.items() if key in source.document}
             if source.device and source.traces[0].device:
@@ -201,6 +208,16 @@ class _Costs:
     def _warn(self, text: str) -> None:
         if text not in self.warnings:
             self.warnings.append(text)
+
+
+def _date(document: dict[str, Any]) -> str:
+    """Returns the begin of the trace, in the form of `emplace profile`; "" if its times do not count from 1970."""
+    base = document.get("baseTimeNanoseconds", 0)
+    seconds = min(event["ts"] for event in kineto_trace.spans(document, "")) / 1e6
+    seconds += base / 1e9 if isinstance(base, int) and 0 <= base < 2**63 else 0
+    if not _FIRST_DATE <= seconds < 2 * _FIRST_DATE:
+        return ""
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
 def _class_in_menu(kind: str) -> str:

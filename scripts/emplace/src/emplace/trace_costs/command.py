@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from typing import Sequence
 
 from ..importers.command import exit_code_with_compiled, require_folder
@@ -31,14 +32,14 @@ is in ops of the graph"""
 def main(arguments: Sequence[str], prog: str = "emplace costs") -> int:
     """Runs the command. Returns 0 on success; 1 if the file could not be written; 2 if the input is wrong."""
     options = _parser(prog).parse_args(arguments)
-    return exit_code_with_compiled(prog, lambda: _run(options))
+    return exit_code_with_compiled(prog, lambda: _run(options, f"{prog} {shlex.join(arguments)}"))
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace, command: str) -> int:
     from .build import costs_from_trace
 
     require_folder(options.output)
-    costs = costs_from_trace(options.traces, options.graph, options.device_kind or ())
+    costs = costs_from_trace(options.traces, options.graph, options.device_kind or (), command=command)
     costs.write(options.output)
     if options.json:
         print(json.dumps(costs.json(), indent=1))
