@@ -109,7 +109,7 @@ int Profile(const ProfileCommandOptions& options) {
 
   StopRequest::CatchSignals();
   CostTable table = MeasureMachine(machine, graphs, profile, earlier, options);
-  table.properties["command"] = options.command;
+  table.properties.try_emplace("command", options.command);
   WriteFileAtomically(options.output, FormatCostTable(table));
   if (!table.complete) {
     throw RunError(
