@@ -101,6 +101,7 @@ TEST_CASE("an interrupted profile can be gone on with, and only on purpose") {
   CHECK(resumed.exit_code == 0);
   const CostTable table = ReadCostTable(machine.folder / "costs.json");
   CHECK(table.complete);
+  CHECK(!Contains(table.properties.at("command"), "--resume"));  // that of the first command line
   REQUIRE(table.kinds.at(0).ops.size() == all);
   for (size_t i = 0; i < all / 2; ++i) {  // not measured again
     const OpMeasurement* op = table.kinds[0].Find(ops[i].signature);
