@@ -46,7 +46,7 @@ struct DeviceKind {
   /// Replaces `efficiency` for the element type and the op classes of the fit. Needs peak,
   /// memory_bandwidth, multiprocessors and power.
   std::optional<KernelFit> fitted;
-  std::string source;                                ///< publication of these figures
+  std::string source;  ///< publication of these figures
 };
 
 /// Returns the allowed keys of `peak:` of a device kind: f32, bf16, ... (`efficiency:`: op_class.h)

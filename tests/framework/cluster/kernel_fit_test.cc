@@ -111,7 +111,7 @@ TEST_CASE("kinds of a folder name fits of any of its files") {
         std::string::npos);
 }
 
-TEST_CASE("what is wrong in a fit is refused at its place") {
+TEST_CASE("a wrong value of a fit is refused at its place") {
   CHECK(Refusal(KindText("vendor")).find("unknown fit \"vendor\"") != std::string::npos);
   CHECK(
       Refusal("k: {class: gpu, peak: {f32: 1TFLOP/s}, memory_bandwidth: 1GB/s, power: 9, fitted: " +

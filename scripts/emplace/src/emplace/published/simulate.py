@@ -50,12 +50,12 @@ def step(case: Step, how: str, factor: float = 1, kind: str = "",
     kind = spelt(case.gpu) if how == OPS else kind or menu_kind(case.gpu)
     if not kind:
         return LeftOut(case.case, _NO_KIND)
+    if how == FITTED and "fitted" not in menu_kinds()[kind]:
+        return LeftOut(case.case, NO_FIT)
     document = models.graph(case.case, case.num_layers, graphs) if graphs else step_graph(
         case.case, case.rows, case.num_layers, case.training, kind if how == OPS else None, factor)
     if isinstance(document, LeftOut):
         return document
-    if how == FITTED and "fitted" not in menu_kinds()[kind]:
-        return LeftOut(case.case, NO_FIT)
     cluster = cluster_from_arrays(["gpu:0"], 0, kinds=kind) if how == OPS else one_gpu(kind, how)
     problem = _compiled().Problem(_compiled().Graph.parse(json.dumps(document)), cluster, semantics="stream")
     outcome = problem.evaluate(np.zeros((1, problem.num_groups), dtype=np.uint8))
