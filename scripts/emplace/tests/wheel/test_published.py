@@ -68,7 +68,7 @@ class Command(Case):
         self.assertRegex(self.out, r"backward +linear +4 +0\.0 +0\.0 +0\.9 +0 +0\.0 +0\.0 +0\.0\n")
 
         rows = self.rows("neusight-steps", "--graphs", str(graphs), "--how", "data-sheet")
-        # Overhead 5 us, and 33.55 MFLOP at 0.7 x 19.5 TFLOP/s. The command reads no table, and only one step has a graph.
+        # Overhead 5 us, and 33.55 MFLOP at 0.7 x 19.5 TFLOP/s. No table is read. One step has a graph.
         self.assertEqual({case: row["simulated"] for case, row in rows.items()}, {"tiny-train-8-2": 5000 + 2458})
         self.assertEqual(rows["tiny-train-8-2"]["how"], "data sheet")
         # Without a fit the data sheet is the default: overhead 6 us, 0.75 x 10.6 TFLOP/s.
