@@ -72,7 +72,12 @@ class Loop {
 // and takes the loop back.
 class Helper {
  public:
-  Helper() { std::thread(&Helper::Run, this).detach(); }
+  // Waits until the thread runs. A thread that begins holds locks, such as those of a sanitizer's
+  // allocator, and a process forked meanwhile would hold them for ever.
+  Helper() {
+    std::thread(&Helper::Run, this).detach();
+    state_.wait(kBegins, std::memory_order_acquire);
+  }
 
   void Give(Loop& loop) {
     loop_ = &loop;
@@ -91,9 +96,11 @@ class Helper {
   }
 
  private:
-  enum State : int { kIdle, kAsleep, kGiven, kWorking, kAwaited };
+  enum State : int { kBegins, kIdle, kAsleep, kGiven, kWorking, kAwaited };
 
   void Run() {
+    state_.store(kIdle, std::memory_order_release);
+    state_.notify_one();
     while (true) {
       int seen = kGiven;
       if (state_.compare_exchange_strong(seen, kWorking, std::memory_order_acq_rel)) {
@@ -110,7 +117,7 @@ class Helper {
   }
 
   // On a cache line of its own.
-  alignas(64) std::atomic<int> state_ = kIdle;
+  alignas(64) std::atomic<int> state_ = kBegins;
   Loop* loop_ = nullptr;  // written when idle or asleep, read when working
 };
 

@@ -28,7 +28,7 @@ class ReadingProcess {
  public:
   /// Starts the process. It is forked, so it has a copy of all of this process's data but only the
   /// calling thread. Its memory allocator must release its locks in a fork, as that of glibc does
-  /// and those of sanitizers do not.
+  /// and those of sanitizers do not; with a sanitizer, no other thread may allocate meanwhile.
   /// @param name    the file, for messages
   /// @param answer  called in the child for each question. std::bad_alloc means that the limit of
   ///   memory is reached, the text of another exception that the file is damaged.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -117,6 +118,28 @@ TEST_CASE("a forked process has threads of its own" *
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+TEST_CASE("a process forked as soon as threads exist can allocate" *
+          doctest::skip(testing::kUnderThreadSanitizer)) {
+  constexpr int kTries = 200;
+  for (int i = 0; i < kTries; ++i) {
+    const pid_t starter = fork();  // has no helpers, so the loop starts one
+    if (starter == 0) {
+      ParallelFor(2, 2, [](int) {});
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(60);
+        std::_Exit(std::make_unique<std::string>(1000, 'x')->size() == 1000 ? 0 : 1);
+      }
+      int status = -1;
+      std::_Exit(waitpid(child, &status, 0) == child && status == 0 ? 0 : 1);
+    }
+    REQUIRE(starter > 0);
+    int status = -1;
+    REQUIRE(waitpid(starter, &status, 0) == starter);
+    REQUIRE(status == 0);
+  }
 }
 
 TEST_CASE("loops nest") {
