@@ -163,7 +163,7 @@ class ByHand(Folder):
         document = rank_trace()
         document["traceEvents"][-1]["args"]["device"] = 1
         ops = self.ops(import_kineto(document))
-        self.assertEqual((ops["mm_0"]["attributes"]["stream"], ops["add_0"]["attributes"]["stream"]), ("None:7", "1:7"))
+        self.assertEqual((ops["mm_0"]["attributes"]["stream"], ops["add_0"]["attributes"]["stream"]), ("0:7", "1:7"))
         self.assertEqual(ops["add_0"]["inputs"], [])
 
     def test_waiting_and_transfer(self) -> None:

@@ -97,12 +97,12 @@ def import_kineto(document: dict[str, Any], execution: dict[str, Any] | None = N
     own = ranks.Rank.of(path, found, document)
     account = losses.Account.of(found)
     told: list[Dropped] = []
-    notes: list[str] = []
+    notes = [f"step {found.step}: {found.mark}"] if found.mark.startswith("execute_") else []
     roots = found.nodes
     if execution is not None:
         roots = execution_trace.roots(execution, execution_path)
         joined = join.join(roots, execution.get("pid"), found, account, f"{path}, {execution_path}")
-        told, notes = joined.told, [joined.note]
+        told, notes = joined.told, [*notes, joined.note]
     selection = calls.select(roots)
     if others:
         waiting = ranks.separate(selection.calls, own, [

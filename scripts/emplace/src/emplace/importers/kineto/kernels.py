@@ -2,7 +2,10 @@
 
 A kernel names its operator by `External id`, or it has the `correlation` of its launch; then the operator is the
 innermost one that was running on the thread of the launch. Files of 2022 and 2023 have the correlation in both places
-(`External id` counts launches there, not operators), so theirs is not used.
+(`External id` counts launches there, not operators), so theirs is not used. AMD's files may have neither correlation
+nor stream in a kernel's arguments, and the device and the stream as its process and thread.
+
+All kernels of a CUDA or HIP graph have the launch of the graph. Each of them is a node of its own.
 """
 
 from __future__ import annotations
@@ -20,9 +23,12 @@ from ..traces.calls import Kernel, Node, short_name
 KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
 LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime")
 HOSTS = ("cpu_op", "user_annotation")
-_LAUNCH = re.compile(r"(cuda|cu|hip)(Launch\w*Kernel|Memcpy\w*Async)")  # an empty memset runs nothing
+# Calls that run a kernel or a copy; an empty memset runs nothing.
+_LAUNCH = re.compile(r"(cuda|cu|hip)(\w*Launch\w*Kernel|Memcpy\w*Async|MemcpyWithStream|GraphLaunch)")
+_GRAPH_LAUNCH = re.compile(r"(cuda|cu|hip)GraphLaunch")
 _COPY = re.compile(r"Memcpy (\w)to(\w)")
 _MEMORY = {"H": "host", "D": "device", "A": "device", "P": "peer"}
+_HIP_COPIES = {"1": "host_to_device", "2": "device_to_host", "3": "device_to_device"}  # hipMemcpyKind
 Event = dict[str, Any]
 
 
@@ -78,9 +84,10 @@ def of_step(events: Sequence[Event], begin: float, end: float) -> StepKernels:
         else:
             found.lost.append(kernel)
     found.runtime = [event for event in events if event.get("cat") in LAUNCHES and begin <= event["ts"] < end]
-    ran = {event["args"].get("correlation") for event in events if event.get("cat") in KERNELS and "args" in event}
-    found.silent = [launch for number, launch in launches.items() if number not in ran and begin <= launch["ts"] < end
-                    and _LAUNCH.match(str(launch.get("name")))]
+    ran = {event.get("args", {}).get("correlation") for event in events if event.get("cat") in KERNELS}
+    if ran != {None}:  # else no kernel names its launch
+        found.silent = [launch for number, launch in launches.items() if number not in ran
+                        and begin <= launch["ts"] < end and _LAUNCH.match(str(launch.get("name")))]
     return found
 
 
@@ -88,25 +95,27 @@ def attribute(kernels: Sequence[Event], events: Iterable[Event], nodes: Sequence
               tops: list[Node]) -> None:
     """Gives every operator its kernels.
 
-    A kernel launched outside of all operators becomes a node `kernel::NAME` of its own.
+    A kernel launched outside of all operators, or with a graph, becomes a node `kernel::NAME` of its own.
     """
     by_external = {event["args"]["External id"]: (event, node) for event, node in nodes
                    if "External id" in event.get("args", {})}
     launches = _by(events, "correlation", LAUNCHES)
     threads = _Threads(nodes)
     devices = {_stream(event)[0] for event in kernels}
-    for event in kernels:
+    for event in sorted(kernels, key=lambda each: each["ts"]):
         arguments = event.get("args", {})
         launch = launches.get(arguments.get("correlation"))
         caller = by_external.get(arguments.get("External id"))
         if caller is None and launch is not None:
             caller = by_external.get(launch["args"].get("External id")) or threads.running(launch)
-        kernel = _kernel(event, len(devices) > 1)
-        if caller is not None and (caller[0]["cat"] == "cpu_op" or collectives.is_range(caller[1].name)):
+        kernel = _kernel(event, launch, len(devices) > 1)
+        calls = caller is not None and (caller[0]["cat"] == "cpu_op" or collectives.is_range(caller[1].name))
+        of_graph = launch is not None and _GRAPH_LAUNCH.match(str(launch.get("name"))) is not None
+        if caller is not None and calls and not of_graph:
             node = caller[1]
         else:
             node = Node(id=0, name=_own_name(kernel), order=(launch or event)["ts"])
-            (tops if caller is None else caller[1].children).append(node)
+            (tops if caller is None or calls else caller[1].children).append(node)
         node.kernels.append(kernel)
         node.device = (node.device or 0) + kernel.duration
 
@@ -116,15 +125,19 @@ def length(kernels: Iterable[Event]) -> int:
     return sum(round(1000 * kernel["dur"]) for kernel in kernels)
 
 
-def _kernel(event: Event, several: bool) -> Kernel:
+def _kernel(event: Event, launch: Event | None, several: bool) -> Kernel:
     """Returns a kernel; several: streams of several devices have the device in their names."""
     arguments = event.get("args", {})
-    match = _COPY.match(str(event.get("name"))) if event["cat"] == "gpu_memcpy" else None
-    copy = f"{_MEMORY.get(match[1], 'other')}_to_{_MEMORY.get(match[2], 'other')}" if match else ""
-    size = arguments.get("bytes")
+    call = {} if launch is None else launch["args"]
+    copy, size = "", 0
+    if event["cat"] == "gpu_memcpy":
+        match = _COPY.match(str(event.get("name")))
+        copy = f"{_MEMORY.get(match[1], 'other')}_to_{_MEMORY.get(match[2], 'other')}" if match \
+            else _HIP_COPIES.get(str(call.get("kind")), "")
+        size = next((int(text) for text in (str(arguments.get("bytes")), str(call.get("size")))
+                     if text.isdecimal() and len(text) < 16), 0)
     return Kernel(str(event.get("name")), round(1000 * event["ts"]), round(1000 * event["dur"]),
-                  "{}:{}".format(*_stream(event)) if several else arguments.get("stream"), copy,
-                  size if isinstance(size, int) and size > 0 else 0,
+                  "{}:{}".format(*_stream(event)) if several else _stream(event)[1], copy, size,
                   collectives.recorded(arguments), arguments.get("correlation"))
 
 
@@ -142,7 +155,7 @@ def _by(events: Iterable[Event], number: str, categories: Sequence[str]) -> dict
 
 def _stream(kernel: Event) -> tuple[Any, Any]:
     arguments = kernel.get("args", {})
-    return arguments.get("device"), arguments.get("stream")
+    return arguments.get("device", kernel.get("pid")), arguments.get("stream", kernel.get("tid"))
 
 
 def _ends(kernels: Sequence[Event]) -> tuple[dict[Any, float], dict[Any, float]]:

@@ -1,7 +1,9 @@
 """The trace of PyTorch's profiler (Kineto, Chrome's trace format), as nodes with durations.
 
 The reader uses operators (`cpu_op`), ranges (`user_annotation`), and a GPU's kernels and copies with the
-launches they belong to. Times in the file are in microseconds. `read` returns one step, `read_steps` all.
+launches they belong to. Times in the file are in microseconds. `read` returns one step, `read_steps` all. The steps are
+those that the profiler marks (`profiler.step()`); in a trace of a vLLM worker, each begins with a range `execute_...`
+and ends where the next one begins, and they are counted from 0.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from .kernels import Event, StepKernels
 
 _NUMBERS = ("Record function id", "Sequence number", "External id", "correlation")
 _STEP = re.compile(r"ProfilerStep#(\d+)")
+_EXECUTE = re.compile(r"execute_(context_\d+.*_generation|new_\d+_cached)_\d+.*")
 _EVER = float("inf")
 
 
@@ -33,6 +36,7 @@ class Trace:
     by_function: dict[int, Node]
     device: str | None         # name of the GPU
     step: int | None           # the selected step if there are several
+    mark: str                  # name of the range that marks it; "" without steps
     kernels: StepKernels
     has_shapes: bool
     span: int
@@ -94,22 +98,22 @@ def _events(document: Mapping[str, Any], path: str) -> list[Event]:
 def _marked(document: Mapping[str, Any], path: str, events: Sequence[Event], mark: Event, step: int) -> Trace:
     """Returns a step that the profiler marked."""
     others = [event for event in events if event is not mark]
-    return _trace(document, path, others, mark["ts"], mark["ts"] + mark["dur"], step, mark["dur"])
+    return _trace(document, path, others, mark["ts"], mark["ts"] + mark["dur"], step, mark["dur"], mark["name"])
 
 
 def _trace(document: Mapping[str, Any], path: str, events: Sequence[Event], begin: float = -_EVER, end: float = _EVER,
-           step: int | None = None, host_span: float | None = None) -> Trace:
+           step: int | None = None, host_span: float | None = None, mark: str = "") -> Trace:
     """Returns the step of the host's events in [begin, end). host_span: its length [us] if it is known."""
     hosts = sorted((event for event in events if event.get("cat") in kernels.HOSTS and begin <= event["ts"] < end),
                    key=lambda event: (str(event.get("pid")), str(event.get("tid")), event["ts"], -event["dur"],
                                       event.get("args", {}).get("External id", 0)))
     operators = [event for event in hosts if _is_operator(event)]
-    if not operators:
+    found = kernels.of_step(events, begin, end)
+    if not operators and not found.own:
         where = "" if step is None else f"step {step} "
         raise ImportFailure(f"{path}: {where}has no event of the category cpu_op; profile with ProfilerActivity.CPU, "
                             f"too")
     tops, nodes, has_shapes = _nested(hosts)
-    found = kernels.of_step(events, begin, end)
     kernels.attribute(found.own, events, nodes, tops)
     by_function = {int(event["args"]["Record function id"]): node for event, node in nodes
                    if "Record function id" in event.get("args", {})}
@@ -118,7 +122,7 @@ def _trace(document: Mapping[str, Any], path: str, events: Sequence[Event], begi
              if isinstance(device, dict) and device.get("name")]
     ran = found.own + found.lost
     span = _length(ran) if ran else _length(operators) if host_span is None else host_span
-    return Trace(tops, by_function, names[0] if names else None, step, found, has_shapes, round(1000 * span))
+    return Trace(tops, by_function, names[0] if names else None, step, mark, found, has_shapes, round(1000 * span))
 
 
 def _is_operator(event: Event) -> bool:
@@ -174,9 +178,17 @@ def _checked(event: Event, place: int, path: str) -> Event:
 
 
 def _marks(events: Iterable[Event]) -> dict[int, Event]:
-    """Returns the steps of the profiler's schedule."""
-    return {int(match[1]): event for event in events if event.get("cat") in ("user_annotation", "cpu_op")
-            and (match := _STEP.fullmatch(str(event.get("name"))))}
+    """Returns the steps, each as an event that spans it."""
+    ranges = [event for event in events if event.get("cat") in ("user_annotation", "cpu_op")]
+    marks = {int(match[1]): event for event in ranges if (match := _STEP.fullmatch(str(event.get("name"))))}
+    if marks:
+        return marks
+    executed = sorted((event for event in ranges if _EXECUTE.fullmatch(str(event.get("name")))),
+                      key=lambda event: float(event["ts"]))
+    if not executed:
+        return {}
+    ends = [event["ts"] for event in executed[1:]] + [max(event["ts"] + event["dur"] for event in ranges)]
+    return {number: event | {"dur": end - event["ts"]} for number, (event, end) in enumerate(zip(executed, ends))}
 
 
 def _nested(hosts: list[Event]) -> tuple[list[Node], list[tuple[Event, Node]], bool]:

@@ -11,7 +11,11 @@ from typing import Any, Mapping, Sequence
 
 _RANGE = re.compile(r"(nccl|rccl|gloo|ucc|mpi|xccl|hccl):([\w ].*)")
 _KERNEL = re.compile(r"(?:nccl|rccl|mscclpp|onccl)(?:Dev)?Kernel_?([A-Za-z]*)")
+# Kernels that read the memory of the other GPUs: of PyTorch's symmetric memory, and of vLLM, whose reduce is all_reduce.
+_DIRECT = re.compile(r"(?:void )?(?:(?:\w+|\(anonymous namespace\))::)*"
+                     r"(?:(?:multimem|(?:one|two)_shot)_(\w+)|cross_device_(reduce)_\dstage)")
 _SPACES = ("c10d", "_c10d_functional", "c10d_functional")
+_OWN_SPACES = ("vllm", "_C_custom_ar")  # with other operators in them
 PARAMETERS = "record_param_comms"
 # The first that is part of a name, without its signs, decides.
 _NAMES = (("reducescatter", "reduce_scatter"), ("allreduce", "all_reduce"), ("allgather", "all_gather"),
@@ -42,15 +46,19 @@ def of_range(name: str) -> str:
 def of_operator(name: str) -> str:
     """Returns the collective of c10d::allreduce_; "" for other operators, and for those that only wait."""
     space, _, rest = name.partition("::")
+    if space in _OWN_SPACES:
+        return rest if rest in ("all_reduce", "all_gather", "reduce_scatter") else ""
     return name_of(rest) if space in _SPACES and "wait" not in rest else ""
 
 
 def is_kernel(name: str) -> bool:
-    return _KERNEL.match(name) is not None
+    return bool(_KERNEL.match(name) or _DIRECT.match(name))
 
 
 def of_kernel(name: str) -> str:
-    match = _KERNEL.match(name)
+    match = _KERNEL.match(name) or _DIRECT.match(name)
+    if match and match.re is _DIRECT and match[2]:
+        return "all_reduce"
     return (name_of(match[1]) if match else "") or "other"
 
 
