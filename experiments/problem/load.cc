@@ -20,12 +20,16 @@
 namespace emplace {
 namespace {
 
-// Returns whether the file defines every kind that it names. The folder of device kinds then need
-// not be read, which takes longer than a small simulation.
+// Returns whether the file defines every kind that it names, and they name no fit of other kinds.
+// The folder of device kinds then need not be read, which takes longer than a small simulation.
 bool NamesOnlyOwnKinds(const ConfigNode& cluster) {
   if (!cluster.IsMap() || !cluster.Has("device_kinds") || !cluster.Has("devices")) return false;
   const ConfigNode kinds = cluster.At("device_kinds"), devices = cluster.At("devices");
   if (!kinds.IsMap() || !devices.IsSequence()) return false;
+  for (const std::string& name : kinds.Keys()) {
+    const ConfigNode kind = kinds.At(name);
+    if (kind.IsMap() && kind.Has("fitted") && kind.At("fitted").IsScalar()) return false;
+  }
   const std::vector<ConfigNode> elements = devices.Elements();
   return std::all_of(elements.begin(), elements.end(), [&](const ConfigNode& device) {
     return device.IsMap() && device.Has("kind") && device.At("kind").IsScalar() &&

@@ -52,7 +52,13 @@ class ClusterReader {
                  "shares",
                  "device_kinds"});
     const std::string name = ReadName(node_.At("name"));
-    if (node_.Has("device_kinds")) inline_kinds_ = ParseDeviceKinds(node_.At("device_kinds"));
+    if (node_.Has("device_kinds")) {
+      std::map<std::string, KernelFit> fits;
+      for (const auto& [unused, kind] : library_) {
+        if (kind.fitted && !kind.fitted->name.empty()) fits.emplace(kind.fitted->name, *kind.fitted);
+      }
+      inline_kinds_ = ParseDeviceKinds(node_.At("device_kinds"), fits);
+    }
     ReadDevices(node_.At("devices"));
     routes_.resize(devices_.size() * devices_.size());
     if (node_.Has("channels")) {

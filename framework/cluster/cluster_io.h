@@ -16,6 +16,7 @@ std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& f
 
 /// Reads a cluster (FORMAT.md) from a node of ConfigNode::FromFile(). Looks up a kind in the file's
 /// own `device_kinds:` first, then in `library`. Keeps the used kinds, in the order of the devices.
+/// The file's kinds may name the fits of the library's.
 /// @throws InputError naming file:line:column, key, value, expected form and choices
 Cluster ParseCluster(const ConfigNode& node, const std::map<std::string, DeviceKind>& library);
 

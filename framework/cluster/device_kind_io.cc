@@ -167,7 +167,9 @@ std::map<std::string, DeviceKind> ReadDeviceKinds(const std::filesystem::path& f
     if (!nodes.back().Has("kernel_fits")) continue;
     const ConfigNode map = nodes.back().At("kernel_fits");
     for (const std::string& name : map.Keys()) {
-      if (!fits.emplace(name, ParseKernelFit(map.At(name))).second) {
+      KernelFit fit = ParseKernelFit(map.At(name));
+      fit.name = name;
+      if (!fits.emplace(name, std::move(fit)).second) {
         map.At(name).Fail(fmt::format("duplicate fit \"{}\"", name));
       }
     }

@@ -75,9 +75,10 @@ double FittedKernelTime(const DeviceKind& kind,
 
 KernelFit ParseKernelFit(const ConfigNode& node) {
   static const std::vector<std::string> keys{
-      "dtype", "watts", "tile_start", "tiles", "bandwidth", "start", "error"};
+      "name", "dtype", "watts", "tile_start", "tiles", "bandwidth", "start", "error"};
   node.RequireKnownKeys(keys);
   KernelFit fit;
+  if (node.Has("name")) fit.name = node.At("name").AsString();
   fit.dtype = node.At("dtype").AsString();
   const std::vector<std::string>& dtypes = PeakKeys();
   if (std::find(dtypes.begin(), dtypes.end(), fit.dtype) == dtypes.end()) {
@@ -107,8 +108,9 @@ std::string FormatKernelFit(const KernelFit& fit) {
     shares.push_back(fmt::format("{}: {}", op_class, share));
   }
   return fmt::format(
-      "{{dtype: {}, watts: {}, tile_start: {}, tiles: [{}], bandwidth: {{{}}}, start: {}ns, "
+      "{{{}dtype: {}, watts: {}, tile_start: {}, tiles: [{}], bandwidth: {{{}}}, start: {}ns, "
       "error: {}}}",
+      fit.name.empty() ? "" : fmt::format("name: {}, ", QuoteYaml(fit.name)),
       fit.dtype,
       fit.watts,
       fit.tile_start,

@@ -28,6 +28,7 @@ struct KernelFit {
     double share = 1;  ///< of the sustained peak that a full wave reaches, in (0, 1]
     bool operator==(const Tile&) const = default;
   };
+  std::string name;         ///< of an entry of `kernel_fits`; "": it has none
   std::string dtype;        ///< element type of the kernels: "f32"
   double watts = 0;         ///< [W] that a TFLOP/s takes at the boost clock
   double tile_start = 0;    ///< multiply-adds that the start of a tile element costs

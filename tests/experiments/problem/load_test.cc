@@ -82,6 +82,17 @@ Json NumbersOf(const ProcessResult& result) {
   return json;
 }
 
+TEST_CASE("the kinds of a cluster file name fits of the menu") {
+  const TempDir folder;
+  WriteText(folder / "c.yaml",
+            "name: c\n"
+            "device_kinds:\n"
+            "  own: {class: gpu, peak: {f32: 10TFLOP/s}, memory_bandwidth: 300GB/s, "
+            "multiprocessors: 40, power: 100, fitted: nvidia_f32}\n"
+            "devices: [{name: d, kind: own}]\n");
+  CHECK(LoadCluster(folder / "c.yaml")->kind_of(0).fitted->name == "nvidia_f32");
+}
+
 TEST_CASE("costs out of a table are those of a graph that brings them") {
   const LoadFiles files;
   const auto cluster = LoadCluster(files.folder / "c.yaml");
