@@ -36,7 +36,9 @@ def amd_trace(old: bool) -> dict:
     to_gpu = kernel("Memcpy HtoD (Host -> Device)", 12, 4, 1) | {"cat": "gpu_memcpy"}
     product = kernel("Cijk_Ailk_Bljk_SB_MT128x64x16", 23, 20, 2)
     add = kernel("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)", 70, 3, 4)
+    reduce = kernel("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", 44, 25, 3)
     if old:
+        reduce = bare(reduce, 503)
         to_gpu = bare(to_gpu | {"name": "Memcpy ? (? -> ?)"}, 501)
         product, add = bare(product, 502), bare(add, 504)
     return document([
@@ -45,8 +47,7 @@ def amd_trace(old: bool) -> dict:
         event("aten::mm", 20, 5, 2, **shapes([4, 6], [6, 3])), hip("hipExtModuleLaunchKernel", 21, 2), product,
         event("c10d::allreduce_", 30, 9, 3), event("nccl:all_reduce", 31, 7, 30, category="user_annotation",
                                                    **shapes([4, 3])),
-        hip("hipExtLaunchKernel", 32, 3),
-        kernel("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", 44, 25, 3),
+        hip("hipExtLaunchKernel", 32, 3), reduce,
         event("aten::add_", 50, 5, 4, **shapes([4, 3], [4, 3])), hip("hipLaunchKernel", 51, 4), add])
 
 
@@ -101,10 +102,12 @@ class Forms(unittest.TestCase):
                           "kernel.vectorized_elementwise_kernel"])
 
     def test_amd_without_correlation(self) -> None:
-        imported = import_kineto(amd_trace(old=True), allow_loss=True)
+        imported = import_kineto(amd_trace(old=True))
         self.assertEqual(self.costs(imported, KIND), {"copy_0": 4000, "mm_0": 20_000, "all_reduce_0": 25_000,
                                                       "add_0": 3000})
         self.assertEqual(imported.document["source"]["lost_ms"], 0.0)
+        with self.assertRaisesRegex(importers.ImportFailure, "--host: the trace does not have the launches"):
+            import_kineto(amd_trace(old=True), host_kind="epyc")
 
     def test_amd_launches_without_kernel(self) -> None:
         for name in ("hipExtModuleLaunchKernel", "hipMemcpyWithStream", "hipLaunchKernel", "hipGraphLaunch",
