@@ -55,7 +55,8 @@ class ClusterReader {
     if (node_.Has("device_kinds")) {
       std::map<std::string, KernelFit> fits;
       for (const auto& [unused, kind] : library_) {
-        if (kind.fitted && !kind.fitted->name.empty()) fits.emplace(kind.fitted->name, *kind.fitted);
+        if (kind.fitted && !kind.fitted->name.empty())
+          fits.emplace(kind.fitted->name, *kind.fitted);
       }
       inline_kinds_ = ParseDeviceKinds(node_.At("device_kinds"), fits);
     }

@@ -110,18 +110,18 @@ TEST_CASE("kinds of a folder name fits of any of its files") {
   CHECK(library.at("k").fitted == named);
   // So do the kinds of a cluster file.
   const auto cluster = [&](const std::string& fitted) {
-    return ParseCluster(
-        ConfigNode::FromString(
-            "name: c\ndevice_kinds: {" + KindText(fitted) + "}\ndevices: [{name: d, kind: k}]\n",
-            "c.yaml"),
-        library);
+    return ParseCluster(ConfigNode::FromString("name: c\ndevice_kinds: {" + KindText(fitted) +
+                                                   "}\ndevices: [{name: d, kind: k}]\n",
+                                               "c.yaml"),
+                        library);
   };
   CHECK(cluster("vendor").kind_of(0).fitted == named);
   CHECK(ParseCluster(ConfigNode::FromString(FormatCluster(cluster("vendor")), "again.yaml"), {})
             .kind_of(0)
             .fitted == named);
-  CHECK(testing::MessageOf<InputError>([&] { cluster("vendors"); })
-            .find("unknown fit \"vendors\"; did you mean \"vendor\"?") != std::string::npos);
+  CHECK(testing::MessageOf<InputError>([&] {
+          cluster("vendors");
+        }).find("unknown fit \"vendors\"; did you mean \"vendor\"?") != std::string::npos);
   std::ofstream(folder / "b.yaml") << fits;
   const std::string twice = testing::MessageOf<InputError>([&] { ReadDeviceKinds(folder.path()); });
   CHECK(twice.find("z.yaml:1:23: kernel_fits.vendor: duplicate fit \"vendor\"") !=

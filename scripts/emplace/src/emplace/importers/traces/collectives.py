@@ -13,7 +13,7 @@ _RANGE = re.compile(r"(nccl|rccl|gloo|ucc|mpi|xccl|hccl):([\w ].*)")
 _KERNEL = re.compile(r"(?:nccl|rccl|mscclpp|onccl)(?:Dev)?Kernel_?([A-Za-z]*)")
 # Kernels that read the memory of the other GPUs: of PyTorch's symmetric memory, and of vLLM, whose reduce is all_reduce.
 _DIRECT = re.compile(r"(?:void )?(?:(?:\w+|\(anonymous namespace\))::)*"
-                     r"(?:(?:multimem|(?:one|two)_shot)_(\w+)|cross_device_(reduce)_\dstage)")
+                     r"(?:(?:multimem|(?:one|two)_shot)_(\w+)|cross_device_reduce_\dstage)")
 _SPACES = ("c10d", "_c10d_functional", "c10d_functional")
 _OWN_SPACES = ("vllm", "_C_custom_ar")  # with other operators in them
 PARAMETERS = "record_param_comms"
@@ -57,9 +57,9 @@ def is_kernel(name: str) -> bool:
 
 def of_kernel(name: str) -> str:
     match = _KERNEL.match(name) or _DIRECT.match(name)
-    if match and match.re is _DIRECT and match[2]:
-        return "all_reduce"
-    return (name_of(match[1]) if match else "") or "other"
+    if match is None:
+        return "other"
+    return "all_reduce" if match[1] is None else name_of(match[1]) or "other"  # None: cross_device_reduce
 
 
 def recorded(arguments: Mapping[str, Any]) -> dict[str, Any]:
