@@ -1,11 +1,5 @@
 #include "agents/hierarchical/grouper.h"
 
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "framework/base/error.h"
-
 namespace emplace {
 namespace {
 
@@ -34,40 +28,26 @@ Grouper::Grouper(const GrouperConfig& config,
                                     config.type_embedding,
                                     1.0F,
                                     rng)),
-      hidden_(parameters,
-              "grouper.hidden",
-              config.type_embedding + static_cast<int>(input_.cols()),
-              config.hidden,
-              rng),
+      hidden_(&parameters.AddGlorot("grouper.hidden.weights",
+                                    config.type_embedding + static_cast<int>(input_.cols()),
+                                    config.hidden,
+                                    rng)),
+      hidden_bias_(&parameters.Add("grouper.hidden.bias", 1, config.hidden)),
       output_(parameters, "grouper.output", config.hidden, num_groups, rng) {
 }
 
 Var Grouper::Logits(Tape& tape) const {
-  const Var types = SparseMatMul(tape, kind_shares_, tape.Use(*types_));
-  const Var hidden = hidden_(tape, ConcatCols(tape, {types, tape.ConstantView(input_)}));
-  return output_(tape, Scale(tape, Relu(tape, hidden), static_cast<float>(config_.gain)));
-}
-
-std::vector<int> SampleGroups(const Matrix& logits, Rng& rng) {
-  std::vector<int> group(logits.rows());
-  Eigen::Array<float, 1, Eigen::Dynamic> weight(logits.cols());
-  for (Eigen::Index row = 0; row < logits.rows(); ++row) {
-    weight = (logits.row(row).array() - logits.row(row).maxCoeff()).exp();
-    double sum = 0;
-    for (float w : weight) sum += w;
-    if (!std::isfinite(sum)) {
-      throw RunError(fmt::format("unit {}: the logits of its groups are not numbers", row));
-    }
-    double left = Uniform01(rng) * sum;
-    int column = 0, last = 0;  // `last` is taken if rounding leaves a positive rest
-    for (; column < weight.size(); ++column) {
-      if (weight[column] > 0) last = column;
-      left -= weight[column];
-      if (left < 0) break;
-    }
-    group[row] = column < weight.size() ? column : last;
-  }
-  return group;
+  // [types, input] W = types W_types + input W_input: only the types need a gradient, and there are
+  // fewer kinds than units.
+  const Var weights = tape.Use(*hidden_);
+  const int width = config_.type_embedding, inputs = static_cast<int>(input_.cols());
+  const Var of_kind = MatMul(tape, tape.Use(*types_), SliceRows(tape, weights, 0, width));
+  const Var of_input = Affine(tape,
+                              tape.ConstantView(input_),
+                              SliceRows(tape, weights, width, inputs),
+                              tape.Use(*hidden_bias_));
+  const Var hidden = Relu(tape, Add(tape, of_input, SparseMatMul(tape, kind_shares_, of_kind)));
+  return output_(tape, Scale(tape, hidden, static_cast<float>(config_.gain)));
 }
 
 }  // namespace emplace

@@ -12,8 +12,6 @@
 // moves the logits `gain` times as fast.
 
 #include <memory>
-#include <span>
-#include <vector>
 
 #include "agents/hierarchical/hierarchical_features.h"
 #include "framework/learn/layers.h"
@@ -60,13 +58,9 @@ class Grouper {
   std::shared_ptr<const SparseMatrix> kind_shares_;  // [num_units, kinds]
   Matrix input_;                                     // [num_units, F]
   Parameter* types_;                                 // [kinds, type_embedding]
-  Linear hidden_, output_;
+  Parameter* hidden_;                                // [type_embedding + F, hidden]
+  Parameter* hidden_bias_;                           // [1, hidden]
+  Linear output_;
 };
-
-/// Draws one column per row of `logits` with probability softmax(row). Takes one Uniform01 per row,
-/// from the first to the last. Stores no matrix of probabilities, since there may be very many
-/// rows.
-/// @throws RunError for a row with logits that are not numbers
-std::vector<int> SampleGroups(const Matrix& logits, Rng& rng);
 
 }  // namespace emplace

@@ -9,6 +9,8 @@
 #include "agents/shared/devices.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
+#include "framework/learn/categorical.h"
+#include "framework/learn/ops.h"
 
 namespace emplace {
 namespace {
@@ -106,10 +108,11 @@ Placement HierarchicalAgent::Place(const GroupSequence& sequence, const Decision
 
 Var HierarchicalAgent::LogProbability(Tape& tape,
                                       Var grouper_logits,
-                                      const Decision& decision) const {
-  const Var grouping = emplace::LogProbability(tape, grouper_logits, decision.group_of_unit);
+                                      const Decision& decision) {
+  const Var grouping = Pick(tape, LogSoftmax(tape, grouper_logits), decision.group_of_unit);
   const GroupSequence sequence = Sequence(decision.group_of_unit);
-  const Placer::Decoded decoded = placer_.Score(tape, sequence, {decision.devices});
+  const Placer::Row row{&sequence, &decision.devices};
+  const Placer::Decoded decoded = placer_.Decode(tape, {&row, 1}, 0, rng_);
   return Add(tape, decoded.log_probability, SumAll(tape, grouping));
 }
 
@@ -119,35 +122,63 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
   Pass pass;
   const double noise = gradient_.updates() < config_.noise_updates ? config_.noise : 0;
   const Var logits = grouper_.Logits(tape);
+  const Var plain = LogSoftmax(tape, logits);
   const int groupings =
       config_.groupings == 0 ? num_samples : std::min(config_.groupings, num_samples);
-  std::vector<Var> log_probabilities;
-  Var entropy = tape.Constant(Matrix::Zero(1, 1));
+  struct Grouping {
+    Var distribution;  // log-probabilities [num_units, G]
+    std::vector<int> group_of_unit;
+    GroupSequence sequence;
+  };
+  std::vector<Grouping> drawn(groupings);
+  std::vector<Placer::Row> rows;
+  std::vector<const Grouping*> grouping_of_row;
   for (int i = 0; i < groupings; ++i) {
-    const int rows = num_samples / groupings + (i < num_samples % groupings ? 1 : 0);
-    const Var noisy = WithNoise(tape, logits, noise, rng_);
-    const std::vector<int> group_of_unit = SampleGroups(tape.value(noisy), rng_);
-    const GroupSequence sequence = Sequence(group_of_unit);
-    Placer::Decoded decoded = placer_.Sample(tape, sequence, rows, noise, rng_);
-    const Var grouping = SumAll(tape, emplace::LogProbability(tape, noisy, group_of_unit));
-    log_probabilities.push_back(Add(tape, decoded.log_probability, grouping));
-    const float share = static_cast<float>(rows) / static_cast<float>(num_samples);
-    entropy = Add(tape, entropy, Scale(tape, decoded.entropy, share));
-    for (std::vector<int>& devices : decoded.devices) {
-      pass.decisions.push_back({group_of_unit, std::move(devices)});
-      pass.placements.push_back(Place(sequence, pass.decisions.back()));
-      if (evaluation != nullptr) evaluation->Add(pass.placements.back());
+    Grouping& grouping = drawn[i];
+    grouping.distribution = plain;
+    if (noise > 0) {
+      grouping.distribution =
+          LogSoftmax(tape, WithNoise(tape, logits, noise, rng_, units_.num_units()));
     }
+    grouping.group_of_unit = SampleRows(tape.value(grouping.distribution), rng_);
+    grouping.sequence = Sequence(grouping.group_of_unit);
+    const int count = num_samples / groupings + (i < num_samples % groupings ? 1 : 0);
+    rows.insert(rows.end(), count, {&grouping.sequence});
+    grouping_of_row.insert(grouping_of_row.end(), count, &grouping);
   }
+  std::optional<Grouping> best;
+  if (best_) {
+    best = {plain, best_->group_of_unit, Sequence(best_->group_of_unit)};
+    rows.push_back({&best->sequence, &best_->devices});
+    grouping_of_row.push_back(&*best);
+  }
+  Placer::Decoded decoded = placer_.Decode(tape, rows, noise, rng_);
+  for (int i = 0; i < num_samples; ++i) {
+    const Grouping& grouping = *grouping_of_row[i];
+    pass.decisions.push_back({grouping.group_of_unit, std::move(decoded.devices[i])});
+    pass.placements.push_back(Place(grouping.sequence, pass.decisions.back()));
+    if (evaluation != nullptr) evaluation->Add(pass.placements.back());
+  }
+  std::vector<Var> of_groupings;  // one for each row
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Grouping& grouping = *grouping_of_row[i];
+    const bool same = i > 0 && grouping_of_row[i - 1] == &grouping;
+    of_groupings.push_back(
+        same ? of_groupings.back()
+             : SumAll(tape, Pick(tape, grouping.distribution, grouping.group_of_unit)));
+  }
+  const Var log_probability =
+      Add(tape, decoded.log_probability, ConcatRows(tape, of_groupings));
+  Var entropy = MeanAll(tape, SliceRows(tape, decoded.entropy, 0, num_samples));
   if (config_.grouper.entropy > 0) {
-    const Var mean = MeanAll(tape, Entropy(tape, LogSoftmax(tape, logits)));
+    const Var mean = MeanAll(tape, Entropy(tape, plain));
     const auto weight = static_cast<float>(config_.grouper.entropy * num_groups_);
     entropy = Add(tape, entropy, Scale(tape, mean, weight));
   }
-  pass.sampled.log_probability = ConcatRows(tape, log_probabilities);
+  pass.sampled.log_probability = SliceRows(tape, log_probability, 0, num_samples);
   pass.sampled.entropy = entropy;
   pass.sampled.num_decisions = num_groups_;
-  if (best_) pass.sampled.best_log_probability = LogProbability(tape, logits, *best_);
+  if (best) pass.sampled.best_log_probability = SliceRows(tape, log_probability, num_samples, 1);
   return pass;
 }
 

@@ -28,7 +28,8 @@
 // noisy distributions, so the gradient remains that of the drawn decisions. The reference code has
 // noise 0.5 until update 750, the paper has noise for 500 updates.
 //
-// Placements are evaluated on a second thread while the next groupings are drawn.
+// Placements are evaluated on a second thread while the log-probabilities of the groupings are
+// computed.
 //
 // The recorded entropy is the placer's entropy per group plus `grouper.entropy` times the mean
 // entropy of a unit's group; `per_decision` counts the G groups. `entropy_control` makes this
@@ -101,7 +102,7 @@ class HierarchicalAgent final : public Agent {
   Pass Draw(Tape& tape, int num_samples, BackgroundEvaluation* evaluation = nullptr);
   /// Returns log p(grouping) + log p(devices | grouping), without noise.
   /// @param grouper_logits  [num_units, G] of grouper().Logits()    @return [1, 1]
-  Var LogProbability(Tape& tape, Var grouper_logits, const Decision& decision) const;
+  Var LogProbability(Tape& tape, Var grouper_logits, const Decision& decision);
   const Grouper& grouper() const { return grouper_; }
   ParameterSet& parameters() { return parameters_; }
 

@@ -1,6 +1,7 @@
 #include "agents/hierarchical/placer.h"
 
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -49,91 +50,134 @@ Placer::Placer(const PlacerConfig& config,
   }
 }
 
-Placer::Encoded Placer::Encode(Tape& tape, const Matrix& input) const {
-  const Var x = tape.Constant(input);
-  const int last = tape.rows(x) - 1, half = config_.hidden / 2;
-  const Var forward = forward_.Sequence(tape, x);
-  const Var backward = backward_.Sequence(tape, x, true);
-  const auto both = [&](Var a, Var b, int begin) {
-    return ConcatCols(tape, {SliceCols(tape, a, begin, half), SliceCols(tape, b, begin, half)});
-  };
-  const Var forward_end = SliceRows(tape, forward, last, 1);
-  const Var backward_end = SliceRows(tape, backward, 0, 1);
-  return {both(forward, backward, 0),
-          both(forward_end, backward_end, 0),
-          both(forward_end, backward_end, half)};
-}
-
-Placer::Decoded Placer::Sample(Tape& tape,
-                               const GroupSequence& groups,
-                               int rows,
-                               double noise,
-                               Rng& rng) const {
-  return Decode(tape, groups, rows, nullptr, noise, &rng);
-}
-
-Placer::Decoded Placer::Score(Tape& tape,
-                              const GroupSequence& groups,
-                              std::vector<std::vector<int>> devices) const {
-  return Decode(tape, groups, static_cast<int>(devices.size()), &devices, 0, nullptr);
+Placer::Encoded Placer::Encode(Tape& tape, std::span<const Row> rows) const {
+  Encoded encoded;
+  std::vector<RowRange> sequences;  // of the states
+  std::vector<int> sequence_of_row;
+  int length = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (row == 0 || rows[row].groups != rows[row - 1].groups) {
+      sequences.push_back({length, static_cast<int>(rows[row].groups->input.rows())});
+      length += sequences.back().count;
+    }
+    encoded.ranges.push_back(sequences.back());
+    sequence_of_row.push_back(static_cast<int>(sequences.size()) - 1);
+  }
+  Matrix inputs(length, rows.front().groups->input.cols());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const RowRange range = encoded.ranges[row];
+    inputs.middleRows(range.begin, range.count) = rows[row].groups->input;
+  }
+  const Var x = tape.Constant(std::move(inputs));
+  const Var forward_gates = forward_.InputGates(tape, x);
+  const Var backward_gates = backward_.InputGates(tape, x);
+  const int half = config_.hidden / 2;
+  std::vector<Var> states, hidden, cell;
+  for (const auto [begin, count] : sequences) {
+    const Var forward =
+        forward_.SequenceFromGates(tape, SliceRows(tape, forward_gates, begin, count));
+    const Var backward =
+        backward_.SequenceFromGates(tape, SliceRows(tape, backward_gates, begin, count), true);
+    const auto both = [&](Var a, Var b, int column) {
+      return ConcatCols(tape, {SliceCols(tape, a, column, half), SliceCols(tape, b, column, half)});
+    };
+    const Var forward_end = SliceRows(tape, forward, count - 1, 1);
+    const Var backward_end = SliceRows(tape, backward, 0, 1);
+    states.push_back(both(forward, backward, 0));
+    hidden.push_back(both(forward_end, backward_end, 0));
+    cell.push_back(both(forward_end, backward_end, half));
+  }
+  encoded.states = ConcatRows(tape, states);
+  encoded.hidden = Gather(tape, ConcatRows(tape, hidden), sequence_of_row);
+  encoded.cell = Gather(tape, ConcatRows(tape, cell), sequence_of_row);
+  return encoded;
 }
 
 Placer::Decoded Placer::Decode(Tape& tape,
-                               const GroupSequence& groups,
-                               int rows,
-                               const std::vector<std::vector<int>>* given,
+                               std::span<const Row> rows,
                                double noise,
-                               Rng* rng) const {
-  const Encoded encoded = Encode(tape, groups.input);
+                               Rng& rng) const {
+  const Encoded encoded = Encode(tape, rows);
   const AttentionKeys keys(tape, keys_(tape, encoded.states));
   const Var device_gates = decoder_.InputGates(tape, tape.Use(*devices_));  // [D + 1, 4 hidden]
   std::optional<Var> state_gates;
   if (aligned_ != nullptr) state_gates = MatMul(tape, encoded.states, tape.Use(*aligned_));
-  const std::vector<int> repeat(rows, 0);
-  LstmState state{Gather(tape, encoded.hidden, repeat), Gather(tape, encoded.cell, repeat)};
+  LstmState state{encoded.hidden, encoded.cell};
 
   Decoded decoded;
-  decoded.devices.resize(rows);
-  std::vector<int> chosen(rows, num_devices_);
+  decoded.devices.resize(rows.size());
   std::vector<Var> log_probabilities, entropies;
-  for (int t = 0; t < tape.rows(encoded.states); ++t) {
+  std::vector<int> row_of_step;  // the rows of log_probabilities and entropies
+  // The rows whose sequence has not ended, and the device of the previous step.
+  std::vector<int> active(rows.size()), chosen(rows.size(), num_devices_);
+  std::iota(active.begin(), active.end(), 0);
+  std::vector<RowRange> ranges = encoded.ranges;
+  for (int t = 0;; ++t) {
+    std::vector<int> going_on;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      if (ranges[i].count > t) going_on.push_back(static_cast<int>(i));
+    }
+    if (going_on.empty()) break;
+    if (going_on.size() < active.size()) {
+      state = {Gather(tape, state.hidden, going_on), Gather(tape, state.cell, going_on)};
+      for (std::size_t i = 0; i < going_on.size(); ++i) {
+        active[i] = active[going_on[i]];
+        chosen[i] = chosen[going_on[i]];
+        ranges[i] = ranges[going_on[i]];
+      }
+      active.resize(going_on.size());
+      chosen.resize(going_on.size());
+      ranges.resize(going_on.size());
+    }
+    const auto num_active = static_cast<int>(active.size());
+    Matrix allowed(num_active, num_devices_);
+    std::vector<int> state_of_row(num_active);
+    int num_drawn = 0;
+    for (int i = 0; i < num_active; ++i) {
+      allowed.row(i) = rows[active[i]].groups->allowed.row(t);
+      state_of_row[i] = ranges[i].begin + t;
+      num_drawn += rows[active[i]].devices == nullptr;
+    }
     Var gates = Gather(tape, device_gates, chosen);
-    if (state_gates) gates = Add(tape, gates, SliceRows(tape, *state_gates, t, 1));
+    if (state_gates) gates = Add(tape, gates, Gather(tape, *state_gates, state_of_row));
     state = decoder_.StepFromGates(tape, gates, state);
     const Var query = query_(tape, state.hidden);
-    const Var weights = AdditiveAttention(tape, query, keys, tape.Use(*attention_));
-    const Var context = MatMul(tape, weights, encoded.states);
+    const Var weights = AdditiveAttention(tape, query, keys, tape.Use(*attention_), ranges);
+    const Var context = WeightedRowSums(tape, weights, encoded.states, ranges);
     Var logits = output_(tape, ConcatCols(tape, {state.hidden, context}));
     logits = Tanh(tape, Scale(tape, logits, static_cast<float>(1 / config_.temperature)));
     logits = Scale(tape, logits, static_cast<float>(config_.tanh_constant));
-    if (noise > 0) logits = WithNoise(tape, logits, noise, *rng);
-    const Matrix allowed = groups.allowed.row(t);
+    logits = WithNoise(tape, logits, noise, rng, num_drawn);
     const Var log_softmax = LogSoftmax(tape, logits, &allowed);
-    if (given == nullptr) {
-      chosen = SampleRows(tape.value(log_softmax), *rng);
-    } else {
-      for (int row = 0; row < rows; ++row) chosen[row] = (*given)[row][t];
+    const std::vector<int> drawn = SampleRows(tape.value(log_softmax).topRows(num_drawn), rng);
+    for (int i = 0; i < num_active; ++i) {
+      const std::vector<int>* given = rows[active[i]].devices;
+      chosen[i] = given == nullptr ? drawn[i] : (*given)[t];
+      decoded.devices[active[i]].push_back(chosen[i]);
     }
-    for (int row = 0; row < rows; ++row) decoded.devices[row].push_back(chosen[row]);
     log_probabilities.push_back(Pick(tape, log_softmax, chosen));
     entropies.push_back(Entropy(tape, log_softmax));
+    row_of_step.insert(row_of_step.end(), active.begin(), active.end());
   }
-  decoded.log_probability = SumOverCols(tape, ConcatCols(tape, log_probabilities));
-  decoded.entropy =
-      Scale(tape, SumAll(tape, ConcatCols(tape, entropies)), 1.0F / static_cast<float>(rows));
+  const auto sums = [&](const std::vector<Var>& steps) {
+    return SegmentSum(
+        tape, ConcatRows(tape, steps), row_of_step, static_cast<int>(decoded.devices.size()));
+  };
+  decoded.log_probability = sums(log_probabilities);
+  decoded.entropy = sums(entropies);
   return decoded;
 }
 
-Var WithNoise(Tape& tape, Var logits, double relative, Rng& rng) {
+Var WithNoise(Tape& tape, Var logits, double relative, Rng& rng, int rows) {
   if (relative == 0) return logits;
   const Matrix& values = tape.value(logits);
   const double mean_square =
       values.cast<double>().squaredNorm() / static_cast<double>(values.size());
   const double deviation = relative * std::sqrt(mean_square);
   boost::random::normal_distribution<double> normal(0, 1);
-  Matrix noise(values.rows(), values.cols());
-  for (float& x : noise.reshaped<Eigen::RowMajor>()) {
-    x = static_cast<float>(deviation * normal(rng));
+  Matrix noise = Matrix::Zero(values.rows(), values.cols());
+  for (int row = 0; row < rows; ++row) {
+    for (float& x : noise.row(row)) x = static_cast<float>(deviation * normal(rng));
   }
   return Add(tape, logits, tape.Constant(std::move(noise)));
 }

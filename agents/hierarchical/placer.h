@@ -13,6 +13,7 @@
 // placed next. Neither is in the paper. Devices on which no unit of the group may run have
 // probability 0.
 
+#include <span>
 #include <vector>
 
 #include "agents/hierarchical/hierarchical_features.h"
@@ -27,7 +28,8 @@ namespace emplace {
 /// sum has the log-probability of the sum.
 /// @param logits  [n, m]
 /// @param relative  0: returns `logits` and draws nothing
-Var WithNoise(Tape& tape, Var logits, double relative, Rng& rng);
+/// @param rows  number of first rows that get noise
+Var WithNoise(Tape& tape, Var logits, double relative, Rng& rng, int rows);
 
 struct PlacerConfig {
   int hidden = 64;
@@ -65,33 +67,30 @@ class Placer {
          Rng& rng,
          const std::string& key);
 
-  struct Decoded {
-    std::vector<std::vector<int>> devices;  ///< [rows][S] along the sequence
-    Var log_probability;                    ///< [rows, 1]
-    Var entropy;  ///< [1, 1] sum over the groups, mean over the rows [nats]
+  /// A placement to draw, or to score.
+  struct Row {
+    const GroupSequence* groups;
+    const std::vector<int>* devices = nullptr;  ///< [S] to score; nullptr: to draw
   };
-  /// Draws `rows` placements. The encoder runs once, the decoder for all rows together.
-  /// @param noise  `relative` of WithNoise(), applied to the logits of each step separately; the
-  ///   log-probability is that of the noisy distribution
-  Decoded Sample(Tape& tape, const GroupSequence& groups, int rows, double noise, Rng& rng) const;
-  /// Computes the log-probabilities of given devices [rows][S], without noise.
-  Decoded Score(Tape& tape,
-                const GroupSequence& groups,
-                std::vector<std::vector<int>> devices) const;
+  struct Decoded {
+    std::vector<std::vector<int>> devices;  ///< [rows][S] along the row's sequence
+    Var log_probability;                    ///< [rows, 1]
+    Var entropy;                            ///< [rows, 1] sum over the groups [nats]
+  };
+  /// Decodes all rows together. Each row has the result that it has alone, except for noise and for
+  /// the numbers that its draws get. The encoder runs once for neighbouring rows of one sequence.
+  /// @param rows  to draw first, then those to score
+  /// @param noise  `relative` of WithNoise(), applied to the logits of each step of rows to draw;
+  ///   the log-probability is that of the noisy distribution
+  Decoded Decode(Tape& tape, std::span<const Row> rows, double noise, Rng& rng) const;
 
  private:
   struct Encoded {
-    Var states;        // [S, hidden]
-    Var hidden, cell;  // [1, hidden] last states of both directions
+    Var states;                    // [sum of S, hidden]
+    Var hidden, cell;              // [rows, hidden] last states of both directions
+    std::vector<RowRange> ranges;  // [rows] of states
   };
-  Encoded Encode(Tape& tape, const Matrix& input) const;
-  /// @param given  the devices to score; nullptr: devices are drawn with `rng`
-  Decoded Decode(Tape& tape,
-                 const GroupSequence& groups,
-                 int rows,
-                 const std::vector<std::vector<int>>* given,
-                 double noise,
-                 Rng* rng) const;
+  Encoded Encode(Tape& tape, std::span<const Row> rows) const;
 
   PlacerConfig config_;
   int num_devices_;

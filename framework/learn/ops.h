@@ -90,8 +90,6 @@ Var KlDivergence(Tape& tape,
                  const Matrix& old,
                  Var log_probabilities,
                  const Matrix* weights = nullptr);
-/// Pick(LogSoftmax(logits), col) without storing log-probabilities, for a large number of rows.
-Var LogProbability(Tape& tape, Var logits, std::vector<int> col);
 
 // Networks.
 
@@ -113,9 +111,24 @@ struct AttentionKeys {
   AttentionKeys(Tape& tape, Var rows);
   Var keys, exponentials;
 };
+/// Rows [begin, begin + count) of a matrix.
+struct RowRange {
+  int begin = 0, count = 0;
+  friend bool operator==(const RowRange&, const RowRange&) = default;
+};
 /// Attention weights softmax_s(sum_a v[a] tanh(query[n, a] + keys[s, a])) (Bahdanau et al. 2015):
 /// query [n, A], keys [S, A], v [1, A] -> [n, S]. The backward pass recomputes the tanh instead of
 /// storing it. Entries of query and keys are limited to [-43, 43].
-Var AdditiveAttention(Tape& tape, Var query, const AttentionKeys& keys, Var v);
+/// @param ranges  [n] keys that each row attends to, if not to all: the result is then
+///   [n, K], K the largest count, with the weight of key ranges[i].begin + k in (i, k), and 0
+///   behind the last
+Var AdditiveAttention(Tape& tape,
+                      Var query,
+                      const AttentionKeys& keys,
+                      Var v,
+                      std::span<const RowRange> ranges = {});
+/// y[i] = sum_k weights[i, k] rows[ranges[i].begin + k]: [n, K], [S, m] -> [n, m]
+/// @param ranges  as in AdditiveAttention()
+Var WeightedRowSums(Tape& tape, Var weights, Var rows, std::span<const RowRange> ranges);
 
 }  // namespace emplace

@@ -106,28 +106,4 @@ Var KlDivergence(Tape& tape, const Matrix& old, Var log_probabilities, const Mat
                      });
 }
 
-Var LogProbability(Tape& tape, Var logits, std::vector<int> col) {
-  const Matrix& x = tape.value(logits);
-  CheckColumns("log_probability", x, col);
-  Matrix y(x.rows(), 1);
-  for (Index i = 0; i < x.rows(); ++i) {
-    const auto row = x.row(i).array();
-    const float largest = row.maxCoeff();
-    y(i, 0) = row(col[i]) - largest - std::log((row - largest).exp().sum());
-  }
-  return tape.Record("log_probability",
-                     std::move(y),
-                     {logits},
-                     [logits, col = std::move(col)](Tape& t, const Matrix& g) {
-                       Matrix& dx = t.MutableGradient(logits);
-                       RowArray p(dx.cols());
-                       for (Index i = 0; i < g.rows(); ++i) {
-                         const auto row = t.value(logits).row(i).array();
-                         p = (row - row.maxCoeff()).exp();
-                         dx.row(i).array() -= g(i, 0) / p.sum() * p;
-                         dx(i, col[i]) += g(i, 0);
-                       }
-                     });
-}
-
 }  // namespace emplace

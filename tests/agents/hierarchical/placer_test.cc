@@ -41,6 +41,24 @@ GroupSequence Sequence(int length) {
   return groups;
 }
 
+Placer::Decoded Sample(SmallPlacer& small,
+                       Tape& tape,
+                       const GroupSequence& groups,
+                       int rows,
+                       double noise) {
+  return small.placer.Decode(
+      tape, std::vector<Placer::Row>(rows, {.groups = &groups}), noise, small.rng);
+}
+
+Placer::Decoded Score(SmallPlacer& small,
+                      Tape& tape,
+                      const GroupSequence& groups,
+                      const std::vector<std::vector<int>>& devices) {
+  std::vector<Placer::Row> rows;
+  for (const std::vector<int>& of_row : devices) rows.push_back({&groups, &of_row});
+  return small.placer.Decode(tape, rows, 0, small.rng);
+}
+
 std::vector<std::vector<int>> AllChoices(int length) {
   std::vector<std::vector<int>> all{{}};
   for (int i = 0; i < length; ++i) {
@@ -63,18 +81,17 @@ TEST_CASE("placements are drawn as often as their probability says") {
   const GroupSequence groups = Sequence(2);
   Tape tape;
   constexpr int kRows = 5000;
-  const Placer::Decoded drawn = small.placer.Sample(tape, groups, kRows, 0, small.rng);
+  const Placer::Decoded drawn = Sample(small, tape, groups, kRows, 0);
   const auto all = AllChoices(2);
-  const Placer::Decoded scored = small.placer.Score(tape, groups, all);
-  const Placer::Decoded again = small.placer.Score(tape, groups, drawn.devices);
+  const Placer::Decoded scored = Score(small, tape, groups, all);
+  const Placer::Decoded again = Score(small, tape, groups, drawn.devices);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double p = std::exp(tape.value(scored.log_probability)(i, 0));
     const auto count = std::count(drawn.devices.begin(), drawn.devices.end(), all[i]);
     CHECK(std::abs(count - kRows * p) < 5 * std::sqrt(kRows * p * (1 - p)) + 1);
   }
   CHECK(tape.value(drawn.log_probability).isApprox(tape.value(again.log_probability), 1e-5F));
-  CHECK(tape.value(drawn.entropy)(0, 0) ==
-        doctest::Approx(tape.value(again.entropy)(0, 0)).epsilon(1e-5));
+  CHECK(tape.value(drawn.entropy).isApprox(tape.value(again.entropy), 1e-5F));
 }
 
 // Without noise the logits C tanh(l / T) are at most C apart from 0, which bounds the
@@ -87,10 +104,10 @@ TEST_CASE("tanh bounds the logits; noise goes beyond the bound") {
   const GroupSequence groups = Sequence(1);
   const double least = -std::log(1 + 2 * std::exp(0.2)), most = -std::log(1 + 2 * std::exp(-0.2));
   Tape tape;
-  const Placer::Decoded plain = small.placer.Sample(tape, groups, 200, 0, small.rng);
+  const Placer::Decoded plain = Sample(small, tape, groups, 200, 0);
   CHECK(tape.value(plain.log_probability).minCoeff() >= least - 1e-5);
   CHECK(tape.value(plain.log_probability).maxCoeff() <= most + 1e-5);
-  const Placer::Decoded noisy = small.placer.Sample(tape, groups, 200, 20, small.rng);
+  const Placer::Decoded noisy = Sample(small, tape, groups, 200, 20);
   CHECK(tape.value(noisy.log_probability).maxCoeff() > most);
 }
 
@@ -103,23 +120,62 @@ TEST_CASE("the log-probability is that of the distribution sampled from") {
   const GroupSequence groups = Sequence(1);
   Tape tape;
   constexpr double kNoise = 50;
-  const Placer::Decoded noisy = small.placer.Sample(tape, groups, 2000, kNoise, small.rng);
-  const Placer::Decoded plain = small.placer.Score(tape, groups, noisy.devices);
+  const Placer::Decoded noisy = Sample(small, tape, groups, 2000, kNoise);
+  const Placer::Decoded plain = Score(small, tape, groups, noisy.devices);
   const double mean = tape.value(noisy.log_probability).mean();
   // The mean of -log p(drawn) is the entropy of what was drawn from.
-  CHECK(-mean == doctest::Approx(tape.value(noisy.entropy)(0, 0)).epsilon(0.1));
+  CHECK(-mean == doctest::Approx(tape.value(noisy.entropy).mean()).epsilon(0.1));
   CHECK(mean > tape.value(plain.log_probability).mean() + 0.05);
 }
 
 TEST_CASE("the same generator draws the same; two sequences of one length share no state") {
   SmallPlacer small(SmallConfig());
-  Rng a(5), b(5);
+  const GroupSequence nine = Sequence(9), two = Sequence(2);
   Tape tape;
-  const auto first = small.placer.Sample(tape, Sequence(9), 4, 0.5, a);
-  small.placer.Sample(tape, Sequence(2), 3, 0.5, small.rng);
-  const auto second = small.placer.Sample(tape, Sequence(9), 4, 0.5, b);
+  small.rng = Rng(5);
+  const auto first = Sample(small, tape, nine, 4, 0.5);
+  Sample(small, tape, two, 3, 0.5);
+  small.rng = Rng(5);
+  const auto second = Sample(small, tape, nine, 4, 0.5);
   CHECK(first.devices == second.devices);
   CHECK(tape.value(first.log_probability) == tape.value(second.log_probability));
+}
+
+TEST_CASE("rows of different sequences, drawn and scored together, are what each is alone") {
+  for (const bool aligned : {false, true}) {
+    PlacerConfig config = SmallConfig();
+    config.aligned = aligned;
+    SmallPlacer small(config);
+    const std::vector<GroupSequence> sequences = {Sequence(4), Sequence(1), Sequence(7)};
+    const std::vector<int> given[] = {{2, 0, 1, 1}, {1, 1, 0, 2, 2, 0, 1}};
+    const std::vector<Placer::Row> rows = {{&sequences[2]},
+                                           {&sequences[0]},
+                                           {&sequences[0]},
+                                           {&sequences[1]},
+                                           {&sequences[0], &given[0]},
+                                           {&sequences[2], &given[1]}};
+    Tape tape;
+    const auto together = small.placer.Decode(tape, rows, 0, small.rng);
+    tape.Backward(SumAll(tape, Add(tape, together.log_probability, together.entropy)));
+    std::vector<Matrix> gradients;
+    for (Parameter& parameter : small.set.all()) gradients.push_back(parameter.gradient);
+    small.set.ClearGradients();
+    CHECK(together.devices[4] == given[0]);
+    CHECK(together.devices[5] == given[1]);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      REQUIRE(together.devices[i].size() == rows[i].groups->groups.size());
+      Tape other;
+      const auto alone = Score(small, other, *rows[i].groups, {together.devices[i]});
+      CHECK(other.value(alone.log_probability)(0, 0) ==
+            doctest::Approx(tape.value(together.log_probability)(i, 0)).epsilon(1e-5));
+      CHECK(other.value(alone.entropy)(0, 0) ==
+            doctest::Approx(tape.value(together.entropy)(i, 0)).epsilon(1e-5));
+      other.Backward(SumAll(other, Add(other, alone.log_probability, alone.entropy)));
+    }
+    for (std::size_t p = 0; p < gradients.size(); ++p) {
+      CHECK(gradients[p].isApprox(small.set.all()[p].gradient, 1e-4F));
+    }
+  }
 }
 
 TEST_CASE("an odd width is refused") {
@@ -139,12 +195,15 @@ TEST_CASE("noise has the deviation asked for and no mean; without it nothing is 
   Rng rng(3), untouched(3);
   Tape tape;
   const Var x = tape.Constant(logits);
-  CHECK(WithNoise(tape, x, 0, rng).id == x.id);
+  CHECK(WithNoise(tape, x, 0, rng, 100).id == x.id);
   CHECK(rng == untouched);
-  const Matrix noise = tape.value(WithNoise(tape, x, 0.5, rng)) - logits;
+  const Matrix noise = tape.value(WithNoise(tape, x, 0.5, rng, 100)) - logits;
   CHECK(rng != untouched);
   CHECK(std::abs(noise.mean()) < 5 * 2.5 / std::sqrt(20'000.0));
   CHECK(std::sqrt(noise.squaredNorm() / 20'000) == doctest::Approx(2.5).epsilon(0.03));
+  const Matrix of_first = tape.value(WithNoise(tape, x, 0.5, rng, 30)) - logits;
+  CHECK((of_first.topRows(30).array() != 0).all());
+  CHECK(of_first.bottomRows(70).isZero(0));
 }
 
 TEST_CASE("the gradient goes to the logits as if there were no noise") {
@@ -152,7 +211,7 @@ TEST_CASE("the gradient goes to the logits as if there were no noise") {
   Rng rng(4);
   Parameter& logits = set.AddUniform("logits", 3, 4, 1.0F, rng);
   Tape tape;
-  tape.Backward(SumAll(tape, WithNoise(tape, tape.Use(logits), 2, rng)));
+  tape.Backward(SumAll(tape, WithNoise(tape, tape.Use(logits), 2, rng, 3)));
   CHECK(logits.gradient == Matrix::Ones(3, 4));
 }
 

@@ -67,9 +67,7 @@ TEST_CASE("log-softmax, log-probability, entropy") {
     Matrix picked(n, 1);
     for (int i = 0; i < n; ++i) picked(i, 0) = expected(i, col[i]);
     CHECK(Distance(tape.value(Pick(tape, y, col)), picked) <= 2e-6);
-    CHECK(Distance(tape.value(LogProbability(tape, x, col)), picked) <= 2e-6);
     CheckGradients([&](Tape& t, const Vars& v) { return Pick(t, v[0], col); }, {logits});
-    CheckGradients([&](Tape& t, const Vars& v) { return LogProbability(t, v[0], col); }, {logits});
   }
 }
 
@@ -82,8 +80,6 @@ TEST_CASE("large logits neither overflow nor vanish") {
   Tape tape;
   const Var x = tape.Constant(logits);
   CHECK(Distance(tape.value(LogSoftmax(tape, x)), expected) <= 1e-4);
-  CHECK(Distance(tape.value(LogProbability(tape, x, {1, 2})),
-                 (Matrix(2, 1) << -1.313262F, -1.098612F).finished()) <= 1e-5);
 }
 
 TEST_CASE("masked columns: -infinity, no gradient, not a NaN anywhere") {
@@ -222,27 +218,12 @@ TEST_CASE("logits of -infinity are masked too") {
   const Var logits = tape.Use(w), y = LogSoftmax(tape, logits);
   CHECK(tape.value(y)(0, 1) == -kDistributionsInfinity);
   CHECK(tape.value(y)(0, 0) == doctest::Approx(-std::log(2)));
-  CHECK(tape.value(LogProbability(tape, logits, {1}))(0, 0) == -kDistributionsInfinity);
-  const Var loss = Add(tape, LogProbability(tape, logits, {2}), Entropy(tape, y));
+  const Var loss = Add(tape, Pick(tape, y, {2}), Entropy(tape, y));
   CHECK(tape.value(loss)(0, 0) == doctest::Approx(0));
   tape.Backward(loss);
   // d log p_2 = [-1/2, 0, 1/2]; the entropy is at its largest.
   CHECK(Distance(w.gradient, (Matrix(1, 3) << -0.5F, 0, 0.5F).finished()) <= 1e-6);
   CHECK(w.gradient(0, 1) == 0);
-}
-
-TEST_CASE("log-probability of very many rows keeps one matrix besides the logits") {
-  const int n = 20000, m = 64;
-  Rng rng(3);
-  ParameterSet parameters;
-  Parameter& w = parameters.AddUniform("w", 1, m, 1, rng);
-  Tape tape;
-  const Var x = Affine(
-      tape, tape.Constant(Matrix::Ones(n, 1)), tape.Use(w), tape.Constant(Matrix::Zero(1, m)));
-  const Var loss = SumAll(tape, LogProbability(tape, x, RandomColumns(n, m, rng)));
-  tape.Backward(loss);
-  const std::int64_t matrix = 4LL * n * m;
-  CHECK(tape.bytes() <= 2 * matrix + 4LL * (4 * n + 4 * m));
 }
 
 TEST_CASE("shapes that do not fit are named with the operation") {
@@ -254,9 +235,9 @@ TEST_CASE("shapes that do not fit are named with the operation") {
        },
        "pick: [2, 3] and 3"},
       {[](Tape& t, Var a, Var) {
-         return LogProbability(t, a, {-1, 0});
+         return Pick(t, a, {-1, 0});
        },
-       "log_probability: [2, 3] and -1"},
+       "pick: [2, 3] and -1"},
       {[](Tape& t, Var a, Var b) { return LogSoftmax(t, a, &t.value(b)); },
        "log_softmax: [2, 3] and [2, 4]"},
       {[&](Tape& t, Var a, Var) { return LogSoftmax(t, a, &nothing); },

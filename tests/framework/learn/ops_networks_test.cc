@@ -164,6 +164,66 @@ TEST_CASE("additive attention: tanh that saturates, large terms that cancel, the
   }
 }
 
+// Each row alone, with its keys alone, is the reference.
+TEST_CASE("attention of rows to ranges of keys") {
+  Rng rng(6);
+  for (int trial = 0; trial < 30; ++trial) {
+    const int s = 1 + UniformInt(rng, 40), width = 1 + UniformInt(rng, 20), n = UniformInt(rng, 9);
+    const Matrix query = RandomMatrix(n, width, rng, -2, 2),
+                 keys = RandomMatrix(s, width, rng, -2, 2), v = RandomMatrix(1, width, rng),
+                 values = RandomMatrix(s, 3, rng);
+    std::vector<RowRange> ranges;
+    int most = 0;
+    for (int i = 0; i < n; ++i) {
+      if (i > 0 && Uniform01(rng) < 0.5) {
+        ranges.push_back(ranges.back());
+      } else {
+        const int begin = UniformInt(rng, s);
+        ranges.push_back({begin, 1 + UniformInt(rng, s - begin)});
+      }
+      most = std::max(most, ranges.back().count);
+    }
+    if (n == 0) continue;  // an empty list of ranges stands for all keys
+    const Operation attention = [&](Tape& t, const Vars& x) {
+      return AdditiveAttention(t, x[0], {t, x[1]}, x[2], ranges);
+    };
+    const Operation sums = [&](Tape& t, const Vars& x) {
+      return WeightedRowSums(t, x[0], x[1], ranges);
+    };
+    Matrix expected = Matrix::Zero(n, most), expected_sums(n, 3);
+    Tape tape;
+    for (int i = 0; i < n; ++i) {
+      const Matrix own = keys.middleRows(ranges[i].begin, ranges[i].count);
+      const Var row = AdditiveAttention(tape,
+                                        tape.Constant(query.row(i)),
+                                        {tape, tape.Constant(own)},
+                                        tape.Constant(v));
+      expected.row(i).head(ranges[i].count) = tape.value(row);
+      expected_sums.row(i) =
+          tape.value(row) * values.middleRows(ranges[i].begin, ranges[i].count);
+    }
+    const Var found = attention(tape, {tape.Constant(query), tape.Constant(keys), tape.Constant(v)});
+    CHECK(Distance(tape.value(found), expected) <= 1e-5);
+    CHECK(Distance(tape.value(sums(tape, {found, tape.Constant(values)})), expected_sums) <= 1e-5);
+    CheckGradients(attention, {query, keys, v});
+    CheckGradients(sums, {expected, values});
+  }
+}
+
+TEST_CASE("ranges that do not fit are named with the operation") {
+  const auto sums = [](std::vector<RowRange> ranges) {
+    return [=](Tape& t, Var a, Var b) { return WeightedRowSums(t, a, b, ranges); };
+  };
+  CheckRefusedShapes(
+      {
+          {sums({{0, 3}}), "weighted_row_sums: 2 rows and 1 ranges"},
+          {sums({{0, 3}, {2, 3}}), "weighted_row_sums: 4 keys and the range [2, 5)"},
+          {sums({{0, 2}, {2, 2}}), "weighted_row_sums: [2, 3] and [4, 2]"},
+      },
+      Matrix::Zero(2, 3),
+      Matrix::Zero(4, 2));
+}
+
 TEST_CASE("shapes that do not fit are named with the operation") {
   CheckRefusedShapes(
       {

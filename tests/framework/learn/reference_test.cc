@@ -112,13 +112,6 @@ TEST_CASE("distribution: log-probabilities and entropy") {
             {"picked", Pick(tape, log_probabilities, columns)},
             {"entropy", Entropy(tape, log_probabilities)}};
   });
-  // The same in one node.
-  CheckCase("distribution", [&](Tape& tape, Vars in) -> Vars {
-    const Var log_probabilities = LogSoftmax(tape, in["logits"]);
-    return {{"log_probabilities", log_probabilities},
-            {"picked", LogProbability(tape, in["logits"], columns)},
-            {"entropy", Entropy(tape, log_probabilities)}};
-  });
 }
 
 TEST_CASE("optimizers: several steps") {
