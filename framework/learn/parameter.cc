@@ -1,7 +1,10 @@
 #include "framework/learn/parameter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "framework/base/error.h"
@@ -39,9 +42,18 @@ void ParameterSet::ClearGradients() {
 }
 
 double ParameterSet::GradientNorm() const {
-  double sum = 0;
-  for (const Parameter& p : parameters_) sum += p.gradient.cast<double>().squaredNorm();
-  return std::sqrt(sum);
+  std::array<double, 8> sums = {};  // one sum is a chain of additions that the processor waits for
+  for (const Parameter& p : parameters_) {
+    const float* g = p.gradient.data();
+    const Eigen::Index size = p.gradient.size(), whole = size - size % std::ssize(sums);
+    for (Eigen::Index i = 0; i < whole; i += std::ssize(sums)) {
+      for (std::size_t lane = 0; lane < sums.size(); ++lane) {
+        sums[lane] += double{g[i + lane]} * g[i + lane];
+      }
+    }
+    for (Eigen::Index i = whole; i < size; ++i) sums[0] += double{g[i]} * g[i];
+  }
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 }  // namespace emplace
