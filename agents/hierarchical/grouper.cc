@@ -3,14 +3,19 @@
 namespace emplace {
 namespace {
 
-std::shared_ptr<const SparseMatrix> KindShares(const UnitFeatures& units) {
-  auto shares = std::make_shared<SparseMatrix>(units.kind_counts);
+// The weights with which each unit sums the vectors of kinds and parts.
+std::shared_ptr<const SparseMatrix> Weights(const UnitFeatures& units, int num_parts) {
+  const auto num_kinds = static_cast<int>(units.kinds.size());
+  std::vector<Eigen::Triplet<float>> entries;
   for (int unit = 0; unit < units.num_units(); ++unit) {
-    for (SparseMatrix::InnerIterator it(*shares, unit); it; ++it) {
-      it.valueRef() /= static_cast<float>(units.num_ops[unit]);
+    for (SparseMatrix::InnerIterator it(units.kind_counts, unit); it; ++it) {
+      entries.emplace_back(unit, it.col(), it.value() / static_cast<float>(units.num_ops[unit]));
     }
+    if (num_parts > 0) entries.emplace_back(unit, num_kinds + units.part[unit], 1.0F);
   }
-  return shares;
+  auto weights = std::make_shared<SparseMatrix>(units.num_units(), num_kinds + num_parts);
+  weights->setFromTriplets(entries.begin(), entries.end());
+  return weights;
 }
 
 }  // namespace
@@ -21,10 +26,12 @@ Grouper::Grouper(const GrouperConfig& config,
                  ParameterSet& parameters,
                  Rng& rng)
     : config_(config),
-      kind_shares_(KindShares(units)),
+      units_(units),
+      num_parts_(config.partition_steps > 0 ? num_groups : 0),
+      weights_(Weights(units, num_parts_)),
       input_(GrouperInput(units, config.features, config.standardize)),
       types_(&parameters.AddUniform("grouper.types",
-                                    static_cast<int>(units.kinds.size()),
+                                    static_cast<int>(weights_->cols()),
                                     config.type_embedding,
                                     1.0F,
                                     rng)),
@@ -38,7 +45,7 @@ Grouper::Grouper(const GrouperConfig& config,
 
 Var Grouper::Logits(Tape& tape) const {
   // [types, input] W = types W_types + input W_input: only the types need a gradient, and there are
-  // fewer kinds than units.
+  // fewer of them than units.
   const Var weights = tape.Use(*hidden_);
   const int width = config_.type_embedding, inputs = static_cast<int>(input_.cols());
   const Var of_kind = MatMul(tape, tape.Use(*types_), SliceRows(tape, weights, 0, width));
@@ -46,8 +53,12 @@ Var Grouper::Logits(Tape& tape) const {
                               tape.ConstantView(input_),
                               SliceRows(tape, weights, width, inputs),
                               tape.Use(*hidden_bias_));
-  const Var hidden = Relu(tape, Add(tape, of_input, SparseMatMul(tape, kind_shares_, of_kind)));
+  const Var hidden = Relu(tape, Add(tape, of_input, SparseMatMul(tape, weights_, of_kind)));
   return output_(tape, Scale(tape, hidden, static_cast<float>(config_.gain)));
+}
+
+Var Grouper::MeanLogProbabilityOfParts(Tape& tape) const {
+  return MeanAll(tape, Pick(tape, LogSoftmax(tape, Logits(tape)), units_.part));
 }
 
 }  // namespace emplace

@@ -2,7 +2,7 @@
 
 // The grouper draws a group for each unit, independently of the other units (ICLR 2018).
 //
-//   x = [mean of the type vectors of the unit's ops, fixed input]      (hierarchical_features.h)
+//   x = [mean of the type vectors of the unit's ops + vector of its part, fixed input]
 //   logits = gain * relu(x W1 + b1) W2 + b2,    p(group | unit) = softmax(logits)
 //
 // The paper has a hidden width of 64 and type vectors of width 20. It names no non-linearity; we
@@ -10,8 +10,15 @@
 // not in the paper, makes the first groupings decided instead of uniform: units with similar inputs
 // begin in the same group, and an optimiser that moves every weight by about the learning rate
 // moves the logits `gain` times as fast.
+//
+// With `partition_steps`, not in the paper either, x has a learned vector for each part of a
+// partition of the graph, and the grouper first learns to draw that partition. An untrained grouper
+// scatters the ops of a large graph over the groups, so that most tensors cross devices unless all
+// groups are on one device. The placer then learns to use one device, before the grouper has
+// learned anything from step times.
 
 #include <memory>
+#include <vector>
 
 #include "agents/hierarchical/hierarchical_features.h"
 #include "framework/learn/layers.h"
@@ -24,6 +31,7 @@ struct GrouperConfig {
   bool standardize = true;
   double gain = 4;
   double entropy = 1;
+  int partition_steps = 400;
   FeatureConfig features;
   void Visit(FieldVisitor& v) {
     v.Field("hidden", hidden, Between(1, 1 << 16), "width of the hidden layer");
@@ -35,6 +43,11 @@ struct GrouperConfig {
             "factor of the logits; above 1, the first groupings are less random");
     v.Field(
         "entropy", entropy, AtLeast(0), "weight of the grouper's entropy relative to the placer's");
+    v.Field("partition_steps",
+            partition_steps,
+            AtLeast(0),
+            "largest number of steps in which the grouper first learns to draw a partition of the "
+            "graph; 0: it begins untrained");
     v.Group("features", "inputs in addition to the published ones", [this](FieldVisitor& g) {
       features.Visit(g);
     });
@@ -44,6 +57,7 @@ struct GrouperConfig {
 class Grouper {
  public:
   /// Adds "grouper.*" to `parameters`.
+  /// @param units  must outlive the grouper; with as many parts as groups if partition_steps > 0
   Grouper(const GrouperConfig& config,
           const UnitFeatures& units,
           int num_groups,
@@ -52,14 +66,18 @@ class Grouper {
 
   /// The grouper must stay alive until the tape is cleared. @return [num_units, num_groups]
   Var Logits(Tape& tape) const;
+  /// Returns the mean log-probability of UnitFeatures::part, [1, 1]. @pre partition_steps > 0
+  Var MeanLogProbabilityOfParts(Tape& tape) const;
 
  private:
   GrouperConfig config_;
-  std::shared_ptr<const SparseMatrix> kind_shares_;  // [num_units, kinds]
-  Matrix input_;                                     // [num_units, F]
-  Parameter* types_;                                 // [kinds, type_embedding]
-  Parameter* hidden_;                                // [type_embedding + F, hidden]
-  Parameter* hidden_bias_;                           // [1, hidden]
+  const UnitFeatures& units_;
+  int num_parts_;
+  std::shared_ptr<const SparseMatrix> weights_;  // [num_units, kinds + num_parts]
+  Matrix input_;                                 // [num_units, F]
+  Parameter* types_;                             // [kinds + num_parts, type_embedding]
+  Parameter* hidden_;                            // [type_embedding + F, hidden]
+  Parameter* hidden_bias_;                       // [1, hidden]
   Linear output_;
 };
 

@@ -1,7 +1,9 @@
 #include "agents/hierarchical/hierarchical_agent.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -76,8 +78,8 @@ HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& 
     : problem_(context.problem),
       interrupt_(context.end_step),
       config_(Checked(config)),
-      units_(*problem_),
       num_groups_(NumGroups(config, *problem_)),
+      units_(*problem_, config.grouper.partition_steps > 0 ? num_groups_ : 0),
       rng_(context.seed),
       grouper_(config.grouper, units_, num_groups_, parameters_, rng_),
       placer_(config.placer,
@@ -106,9 +108,7 @@ Placement HierarchicalAgent::Place(const GroupSequence& sequence, const Decision
   return PlaceUnits(*problem_, decision.group_of_unit, device_of_group);
 }
 
-Var HierarchicalAgent::LogProbability(Tape& tape,
-                                      Var grouper_logits,
-                                      const Decision& decision) {
+Var HierarchicalAgent::LogProbability(Tape& tape, Var grouper_logits, const Decision& decision) {
   const Var grouping = Pick(tape, LogSoftmax(tape, grouper_logits), decision.group_of_unit);
   const GroupSequence sequence = Sequence(decision.group_of_unit);
   const Placer::Row row{&sequence, &decision.devices};
@@ -167,8 +167,7 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
         same ? of_groupings.back()
              : SumAll(tape, Pick(tape, grouping.distribution, grouping.group_of_unit)));
   }
-  const Var log_probability =
-      Add(tape, decoded.log_probability, ConcatRows(tape, of_groupings));
+  const Var log_probability = Add(tape, decoded.log_probability, ConcatRows(tape, of_groupings));
   Var entropy = MeanAll(tape, SliceRows(tape, decoded.entropy, 0, num_samples));
   if (config_.grouper.entropy > 0) {
     const Var mean = MeanAll(tape, Entropy(tape, plain));
@@ -189,7 +188,19 @@ void HierarchicalAgent::Restart(std::int64_t remaining) {
   Placer(config_.placer, width, problem_->num_devices(), fresh, rng_, "placer");
   gradient_.Restart(fresh, remaining);
   best_.reset();
+  LearnPartition();
   if (gradient_.start() != nullptr) PullToStart();
+}
+
+void HierarchicalAgent::LearnPartition() {
+  if (config_.grouper.partition_steps == 0) return;
+  Tape tape(interrupt_);
+  gradient_.Pretrain(
+      tape, config_.grouper.partition_steps, [&](Tape& cleared) -> std::optional<Var> {
+        const Var mean = grouper_.MeanLogProbabilityOfParts(cleared);
+        if (std::exp(cleared.value(mean)(0, 0)) >= kPartitionProbability) return std::nullopt;
+        return Scale(cleared, mean, -1);
+      });
 }
 
 void HierarchicalAgent::PullToStart() {
@@ -231,9 +242,12 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
   }
   if (gradient_.MustBegin()) {
     gradient_.Begin(evaluator, rng_, interrupt_);
+    LearnPartition();
     PullToStart();
     return;
   }
+  const bool is_first = gradient_.table().num_rows() == 0 && gradient_.start() == nullptr;
+  if (is_first) LearnPartition();
   if (gradient_.Stale()) Restart(evaluator.remaining());
   Tape tape(interrupt_);
   Pass pass;

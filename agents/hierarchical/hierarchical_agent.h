@@ -37,6 +37,10 @@
 //
 // A restart draws the parameters of both networks again (policy_gradient.h).
 //
+// Before the first update, and after every restart, the grouper learns a partition of the graph
+// (grouper.h), and ends with a geometric mean of kPartitionProbability for the parts, if it can
+// reach that.
+//
 // With `start` the first step evaluates the start and trains both networks towards it, and so does
 // every restart. The targets are groups and devices that lead to the start (fit_groups.h). With
 // fewer groups than the start has devices, the networks cannot draw the start and are trained
@@ -71,6 +75,8 @@ struct HierarchicalConfig {
   PlacerConfig placer;
   void Visit(FieldVisitor& v);
 };
+
+inline constexpr double kPartitionProbability = 0.98;
 
 /// Returns the number G of the grouper's groups: the setting `groups`, or the number that its 0
 /// stands for; at most the number of the problem's groups.
@@ -110,6 +116,7 @@ class HierarchicalAgent final : public Agent {
   GroupSequence Sequence(std::span<const int> group_of_unit) const;
   Placement Place(const GroupSequence& sequence, const Decision& decision) const;
   void KeepBest(Pass& pass);
+  void LearnPartition();
   void PullToStart();
   /// Draws the parameters of both networks again.
   void Restart(std::int64_t remaining);
@@ -117,8 +124,8 @@ class HierarchicalAgent final : public Agent {
   std::shared_ptr<const Problem> problem_;
   Interrupt interrupt_;
   Config config_;
-  UnitFeatures units_;
   int num_groups_;
+  UnitFeatures units_;
   Rng rng_;
   ParameterSet parameters_;
   Grouper grouper_;

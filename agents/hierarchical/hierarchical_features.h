@@ -31,7 +31,8 @@ struct UnitEdge {
 
 /// Unscaled properties of the units.
 struct UnitFeatures {
-  explicit UnitFeatures(const Problem& problem);
+  /// @param num_parts  parts of the partition; 0: none
+  explicit UnitFeatures(const Problem& problem, int num_parts = 0);
   int num_units() const { return static_cast<int>(num_ops.size()); }
   int num_devices() const { return static_cast<int>(costs.cols()); }
 
@@ -49,6 +50,10 @@ struct UnitFeatures {
   Matrix costs;                 ///< [num_units, num_devices] [ns]; -1: not allowed
   Matrix bytes;                 ///< [num_units, 2] resident and other outputs [B]
   std::vector<UnitEdge> edges;  ///< ascending by from, to; from != to
+  /// [num_units] Part in [0, num_parts) of a partition that cuts few bytes: MergeCheapest() with
+  /// the units' mean costs. If more than num_parts sets of units have no neighbours, some share a
+  /// part.
+  std::vector<int> part;
 };
 
 /// Settings that select the inputs beyond the published ones.

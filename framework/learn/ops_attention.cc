@@ -125,8 +125,8 @@ void ScoreKeys(const float* query,
   for (int n = 0; n < kRows; ++n) Store(-2.0F * sum[n], scores + n * num_scores, count);
 }
 
-// The gradients of kRows rows of query and of their keys. Pointers to rows are to the first of these
-// rows and of the columns at hand; rows have A columns.
+// The gradients of kRows rows of query and of their keys. Pointers to rows are to the first of
+// these rows and of the columns at hand; rows have A columns.
 struct PairGradients {
   Index width, num_keys, num_scores;
   const float *query, *keys;  // exponentials
@@ -171,8 +171,11 @@ AttentionKeys::AttentionKeys(Tape& tape, Var rows)
     : keys(rows), exponentials(tape.Constant(ExpTwice(tape.value(rows)))) {
 }
 
-Var AdditiveAttention(
-    Tape& tape, Var query, const AttentionKeys& keys, Var v, std::span<const RowRange> ranges) {
+Var AdditiveAttention(Tape& tape,
+                      Var query,
+                      const AttentionKeys& keys,
+                      Var v,
+                      std::span<const RowRange> ranges) {
   const Matrix &q = tape.value(query), &exp_k = tape.value(keys.exponentials),
                &weights = tape.value(v);
   internal::CheckShapes(q.cols() == exp_k.cols(), "additive_attention", q, exp_k);
@@ -250,9 +253,8 @@ Var WeightedRowSums(Tape& tape, Var weights, Var rows, std::span<const RowRange>
   internal::CheckShapes(w.cols() == MostKeys(runs), "weighted_row_sums", w, x);
   Matrix y(w.rows(), x.cols());
   for (const Run& run : runs) {
-    y.middleRows(run.first, run.rows).noalias() =
-        w.block(run.first, 0, run.rows, run.keys.count) *
-        x.middleRows(run.keys.begin, run.keys.count);
+    y.middleRows(run.first, run.rows).noalias() = w.block(run.first, 0, run.rows, run.keys.count) *
+                                                  x.middleRows(run.keys.begin, run.keys.count);
   }
   return tape.Record(
       "weighted_row_sums",

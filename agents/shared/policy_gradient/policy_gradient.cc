@@ -68,17 +68,27 @@ void PolicyGradient::Begin(Evaluator& evaluator, Rng& rng, const Interrupt& inte
   evaluations_ += start->evaluations;
 }
 
-void PolicyGradient::PullToStart(Tape& tape, const std::function<PolicySample(Tape&)>& score) {
-  for (int step = 0; step < config_.start.steps; ++step) {
-    const PolicySample sample = score(tape);
-    const auto share = 1 / static_cast<float>(std::max(sample.num_decisions, 1));
-    const Var mean = Scale(tape, sample.log_probability, share);
-    if (std::exp(tape.value(mean)(0, 0)) >= config_.start.probability) break;
-    core_.Descend(tape, Scale(tape, mean, -1), table().num_rows());
+void PolicyGradient::Pretrain(Tape& tape,
+                              int steps,
+                              const std::function<std::optional<Var>(Tape&)>& loss) {
+  for (int step = 0; step < steps; ++step) {
+    const std::optional<Var> of_step = loss(tape);
+    if (!of_step) break;
+    core_.Descend(tape, *of_step, table().num_rows());
   }
   tape.Clear();
   core_.Restart();
   controllers_.Reset();
+}
+
+void PolicyGradient::PullToStart(Tape& tape, const std::function<PolicySample(Tape&)>& score) {
+  Pretrain(tape, config_.start.steps, [&](Tape& cleared) -> std::optional<Var> {
+    const PolicySample sample = score(cleared);
+    const auto share = 1 / static_cast<float>(std::max(sample.num_decisions, 1));
+    const Var mean = Scale(cleared, sample.log_probability, share);
+    if (std::exp(cleared.value(mean)(0, 0)) >= config_.start.probability) return std::nullopt;
+    return Scale(cleared, mean, -1);
+  });
 }
 
 int PolicyGradient::BeginUpdate(const Evaluator& evaluator) {

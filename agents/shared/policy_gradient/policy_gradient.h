@@ -53,6 +53,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "agents/shared/policy_gradient/best_placement.h"
@@ -103,6 +104,11 @@ class PolicyGradient {
   void Begin(Evaluator& evaluator, Rng& rng, const Interrupt& interrupt);
   /// Returns the placement at which the policy starts; nullptr if there is none, or before Begin().
   const Placement* start() const { return start_.placement(); }
+  /// Makes steps of descent before the first update, and then resets the optimizer and the
+  /// schedules.
+  /// @param loss  of a cleared tape; none: the descent ends
+  /// @throws RunError as Update
+  void Pretrain(Tape& tape, int steps, const std::function<std::optional<Var>(Tape&)>& loss);
   /// Pulls the policy to start().
   /// @param score  returns log_probability [1, 1] and num_decisions of start() on a cleared tape
   /// @throws RunError as Update

@@ -164,6 +164,41 @@ TEST_CASE("the grouper's entropy counts as its weight says") {
   CHECK(entropy(0.5) - entropy(0) == doctest::Approx(0.5 * 3 * mean).epsilon(1e-3));
 }
 
+TEST_CASE("the grouper learns the partition at the beginning and at each restart") {
+  Rng rng(8);
+  const auto problem = MixedProblem(rng, 200, 2, kUnlimitedMemory);
+  const auto probability = [&](HierarchicalAgent& agent) {
+    Tape tape;
+    return std::exp(tape.value(agent.grouper().MeanLogProbabilityOfParts(tape))(0, 0));
+  };
+  HierarchicalConfig config;
+  config.groups = 12;
+  config.policy.optimizer.schedule.learning_rate = 1e-3;
+  HierarchicalAgent agent({problem, 1}, config);
+  const double untrained_probability = probability(agent);
+  CHECK(untrained_probability < 0.1);
+  RunAgent(agent, problem, 4);  // one update
+  CHECK(probability(agent) > 0.9);
+
+  config.policy.patience = 1;
+  config.policy.entropy_control.begin = 0;
+  HierarchicalAgent restarted({problem, 1}, config);
+  RunAgent(restarted, problem, 400);
+  REQUIRE(Column(*restarted.updates(), "restarts").back() > 0);
+  CHECK(probability(restarted) > 3 * untrained_probability);
+
+  config.policy.start.names = {"heft"};
+  HierarchicalAgent started({problem, 1}, config);
+  RunAgent(started, problem, 1);
+  // It was then pulled to the groups of the start.
+  CHECK(probability(started) > 2 * untrained_probability);
+
+  config.grouper.partition_steps = 0;
+  HierarchicalAgent untrained({problem, 1}, config);
+  CHECK(untrained.parameters().all().front().value.rows() ==
+        std::ssize(UnitFeatures(*problem).kinds));
+}
+
 TEST_CASE("the imitated decision is the one that led to the best placement, also after Load") {
   HierarchicalConfig config = TinyConfig();
   config.policy.imitation_weight = 1;

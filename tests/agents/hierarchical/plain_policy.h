@@ -19,7 +19,9 @@ class PlainPolicy {
   PlainPolicy(const HierarchicalConfig& config,
               const Problem& problem,
               const ParameterSet& parameters)
-      : config_(config), problem_(problem), units_(problem) {
+      : config_(config),
+        problem_(problem),
+        units_(problem, config.grouper.partition_steps > 0 ? NumGroups(config, problem) : 0) {
     for (const Parameter& p : parameters.all()) {
       parameters_[p.name] = TableOf(p.value);
     }
@@ -52,11 +54,12 @@ class PlainPolicy {
     Table logits;
     for (int unit = 0; unit < units_.num_units(); ++unit) {
       Row x(types[0].size(), 0.0);
-      for (std::size_t kind = 0; kind < types.size(); ++kind) {
+      for (std::size_t kind = 0; kind < units_.kinds.size(); ++kind) {
         for (std::size_t i = 0; i < x.size(); ++i) {
           x[i] += counts(unit, kind) / units_.num_ops[unit] * types[kind][i];
         }
       }
+      if (!units_.part.empty()) x = Plus(x, types[units_.kinds.size() + units_.part[unit]]);
       x.insert(x.end(), input.row(unit).begin(), input.row(unit).end());
       Row hidden = Linear("grouper.hidden", x);
       for (double& h : hidden) h = config_.grouper.gain * std::max(h, 0.0);

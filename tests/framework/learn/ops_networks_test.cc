@@ -194,15 +194,13 @@ TEST_CASE("attention of rows to ranges of keys") {
     Tape tape;
     for (int i = 0; i < n; ++i) {
       const Matrix own = keys.middleRows(ranges[i].begin, ranges[i].count);
-      const Var row = AdditiveAttention(tape,
-                                        tape.Constant(query.row(i)),
-                                        {tape, tape.Constant(own)},
-                                        tape.Constant(v));
+      const Var row = AdditiveAttention(
+          tape, tape.Constant(query.row(i)), {tape, tape.Constant(own)}, tape.Constant(v));
       expected.row(i).head(ranges[i].count) = tape.value(row);
-      expected_sums.row(i) =
-          tape.value(row) * values.middleRows(ranges[i].begin, ranges[i].count);
+      expected_sums.row(i) = tape.value(row) * values.middleRows(ranges[i].begin, ranges[i].count);
     }
-    const Var found = attention(tape, {tape.Constant(query), tape.Constant(keys), tape.Constant(v)});
+    const Var found =
+        attention(tape, {tape.Constant(query), tape.Constant(keys), tape.Constant(v)});
     CHECK(Distance(tape.value(found), expected) <= 1e-5);
     CHECK(Distance(tape.value(sums(tape, {found, tape.Constant(values)})), expected_sums) <= 1e-5);
     CheckGradients(attention, {query, keys, v});
