@@ -6,9 +6,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "agents/shared/devices.h"
 #include "agents/shared/features.h"
-#include "framework/graph/coarsen.h"
+#include "agents/shared/merged_groups.h"
 #include "framework/schedule/memory_plan.h"
 
 namespace emplace {
@@ -93,21 +92,6 @@ Matrix NeighborPositions(const UnitFeatures& units) {
   return neighbors;
 }
 
-std::vector<int> Partition(const Problem& problem, int num_parts) {
-  const Grouping& units = problem.grouping();
-  const std::vector<double> cost = MeanCosts(problem);
-  std::vector<double> weight(problem.graph().num_ops(), 0);
-  for (int unit = 0; unit < problem.num_groups(); ++unit) {
-    weight[units.members(unit).front()] = cost[unit];
-  }
-  const Grouping parts = MergeCheapest(problem.graph(), units, weight, num_parts);
-  std::vector<int> part(problem.num_groups());
-  for (int unit = 0; unit < problem.num_groups(); ++unit) {
-    part[unit] = parts.group_of(units.members(unit).front()) % num_parts;
-  }
-  return part;
-}
-
 }  // namespace
 
 UnitFeatures::UnitFeatures(const Problem& problem, int num_parts)
@@ -117,7 +101,7 @@ UnitFeatures::UnitFeatures(const Problem& problem, int num_parts)
       costs(problem.num_groups(), problem.num_devices()),
       bytes(Matrix::Zero(problem.num_groups(), 2)),
       edges(UnitEdges(problem)),
-      part(num_parts > 0 ? Partition(problem, num_parts) : std::vector<int>()) {
+      part(num_parts > 0 ? MergedGroups(problem, num_parts) : std::vector<int>()) {
   const Graph& graph = problem.graph();
   const int n = problem.num_groups();
   std::map<std::string, int> column;

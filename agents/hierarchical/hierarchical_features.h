@@ -50,9 +50,7 @@ struct UnitFeatures {
   Matrix costs;                 ///< [num_units, num_devices] [ns]; -1: not allowed
   Matrix bytes;                 ///< [num_units, 2] resident and other outputs [B]
   std::vector<UnitEdge> edges;  ///< ascending by from, to; from != to
-  /// [num_units] Part in [0, num_parts) of a partition that cuts few bytes: MergeCheapest() with
-  /// the units' mean costs. If more than num_parts sets of units have no neighbours, some share a
-  /// part.
+  /// [num_units] Part of each unit, by MergedGroups()
   std::vector<int> part;
 };
 

@@ -8,6 +8,7 @@
 namespace emplace {
 
 LearnedLocalSearchConfig::LearnedLocalSearchConfig() {
+  moves.part = 0;  // the default network was trained without them
   optimizer.schedule.learning_rate = 2e-3;
 }
 

@@ -12,9 +12,10 @@ constexpr int kProposalsPerStep = 64;
 McmcAgent::McmcAgent(const AgentContext& context, const Config& config)
     : LocalSearchAgent("mcmc", context, config.start),
       config_(config),
-      proposer_(*context.problem,
-                {.single = 1, .swap = 0, .neighbors = 0, .block = 0, .toward_neighbors = 0},
-                "moves") {
+      proposer_(
+          *context.problem,
+          {.single = 1, .swap = 0, .neighbors = 0, .block = 0, .part = 0, .toward_neighbors = 0},
+          "moves") {
 }
 
 double McmcAgent::Cost(const Score& score) const {

