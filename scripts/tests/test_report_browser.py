@@ -37,7 +37,7 @@ agents: [single_gpu, heft, hill_climb, random]
 seeds: 0:3
 budget: {evaluations: 80, seconds: none}
 """
-SWEEP = """base: {cluster: cluster.yaml, agents: [heft, hill_climb], seeds: 0:2, budget: {evaluations: 40, seconds: none}}
+SWEEP = """base: {cluster: cluster.yaml, agents: [heft, hill_climb], seeds: 0:2, budget: {evaluations: 400, seconds: none}}
 grid: {graph: [graph.json, tight.json], semantics: [queue, stream]}
 table:
   unit: us
