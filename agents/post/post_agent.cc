@@ -84,6 +84,14 @@ void PostConfig::Visit(FieldVisitor& v) {
           sharing,
           Between(0, 1000),
           "strength with which groups that exchange tensors learn together in PPO; 0: none");
+  v.Field("first_sharing",
+          first_sharing,
+          Between(0, 1e6),
+          "strength at the beginning of a search from nothing, if it is larger than `sharing`");
+  v.Field("sharing_samples",
+          sharing_samples,
+          AtLeast(0),
+          "placements during which the strength falls to `sharing`, in equal ratios");
   v.Field("patience",
           patience,
           AtLeast(0),
@@ -113,6 +121,7 @@ PostAgent::PostAgent(const AgentContext& context, const Config& config)
       baseline_(config.baseline, reward_.failing_cost(), "baseline"),
       core_(config.optimizer, config.ppo, parameters_, PostRow().Fields()),
       patience_(config.patience) {
+  SetSharing();
 }
 
 std::int64_t PostAgent::UntilUpdate() const {
@@ -231,16 +240,31 @@ void PostAgent::Update() {
   } else {
     Ppo(batch, advantages, row);
   }
+  shared_at_ = since_restart_;
+  SetSharing();
   if (!UsesCrossEntropy()) samples_.clear();
   num_used_ = static_cast<int>(samples_.size());
   AddRow(core_.table(), row.Fields());
+}
+
+void PostAgent::SetSharing() {
+  if (config_.sharing == 0) return;
+  double strength = config_.sharing;
+  if (from_nothing_ && shared_at_ < config_.sharing_samples && config_.first_sharing > strength) {
+    const double left = 1 - static_cast<double>(shared_at_) / config_.sharing_samples;
+    strength *= std::pow(config_.first_sharing / config_.sharing, left);
+  }
+  policy_.SetSharing(strength);
 }
 
 void PostAgent::Begin() {
   const bool returns = improved_ && config_.return_probability > 0;
   if (!returns) best_ = start_;
   improved_ = false;
-  if (best_.placement() == nullptr) {
+  from_nothing_ = best_.placement() == nullptr;
+  since_restart_ = shared_at_ = 0;
+  SetSharing();
+  if (from_nothing_) {
     policy_.MakeUniform();
   } else {
     policy_.MakeNear(*best_.placement(),
@@ -251,7 +275,6 @@ void PostAgent::Begin() {
   patience_.Reset();
   samples_.clear();
   num_used_ = 0;
-  since_restart_ = 0;
 }
 
 void PostAgent::Step(Evaluator& evaluator) {
@@ -282,6 +305,9 @@ void PostAgent::VisitState(StateVisitor& v) {
   v.Begin("post", *problem_);
   v.Flag(finished_);
   v.Generator(rng_);
+  v.Flag(from_nothing_);
+  v.Count("a number of placements", shared_at_);
+  if (v.reading()) SetSharing();  // the parameters belong to this strength
   core_.VisitState(v);
   baseline_.VisitState(v);
   core_.ppo().VisitState(v);

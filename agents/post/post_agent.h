@@ -23,7 +23,11 @@
 //   ratio: decision    r(n, m) one by one, averaged; KL the mean over the decisions
 //
 // The following settings are not in the paper and are off in configs/agents/post_paper.yaml:
-//   sharing       neighbouring groups learn together in PPO (sharing.h)
+//   sharing       neighbouring groups learn together in PPO (sharing.h). A search from nothing
+//   begins
+//                 with the strength first_sharing, with which nearly all groups move together, and
+//                 comes to `sharing` after sharing_samples placements: it first learns which device
+//                 is best for all, then the places that differ.
 //   step          share of the old distributions that the elites' ones replace (smoothing).
 //                 With D equally likely devices and 6 elites, no elite uses a given device with
 //                 probability (1 - 1 / D)^6: 9 % for 3 devices and 49 % for 9. The elites' shares
@@ -93,7 +97,8 @@ struct PostConfig {
   PpoConfig ppo;
   CrossEntropyConfig cross_entropy;
   OptimizerConfig optimizer;
-  double sharing = 20;
+  double sharing = 20, first_sharing = 30000;
+  int sharing_samples = 240;
   int patience = 600;  ///< placements; 0: never restarts
   double return_probability = 0.95;
   std::vector<std::string> start = {"none"};
@@ -152,6 +157,8 @@ class PostAgent final : public Agent {
   void Ppo(std::span<const Sample> batch, const std::vector<double>& advantages, PostRow& row);
   void CrossEntropy(PostRow& row);
   void Update();
+  /// Sets the strength of sharing that is due `shared_at_` placements after a restart.
+  void SetSharing();
   /// Resets distributions and schedules; the distributions are near best_ or start_ if there is
   /// one.
   void Begin();
@@ -169,6 +176,8 @@ class PostAgent final : public Agent {
   bool finished_ = false;
   std::int64_t evaluations_ = 0, since_restart_ = 0;
   int restarts_ = 0;
+  bool from_nothing_ = true;     // since the last restart, instead of near a placement
+  std::int64_t shared_at_ = 0;   // since_restart_ at which the strength of sharing was set
   bool improved_ = false;        // best_, since the last restart
   std::vector<Sample> samples_;  // since the last cross-entropy step, kept elites before them
   int num_used_ = 0;             // number of first samples_ that earlier updates have used

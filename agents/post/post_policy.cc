@@ -31,6 +31,14 @@ PostPolicy::PostPolicy(const Problem& problem, ParameterSet& parameters, double 
   if (sharing > 0) sharing_.emplace(problem, group_, sharing);
 }
 
+void PostPolicy::SetSharing(double strength) {
+  if (strength == sharing_->strength()) return;
+  Tape tape;
+  const Matrix logits = tape.value(Logits(tape));
+  sharing_->SetStrength(strength);
+  logits_.value = sharing_->Unshare(logits);
+}
+
 Var PostPolicy::Logits(Tape& tape) const {
   const Var own = tape.Use(logits_);
   return sharing_ ? sharing_->Share(tape, own) : own;

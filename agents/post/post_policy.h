@@ -24,6 +24,8 @@ class PostPolicy {
   /// @param sharing  strength with which neighbours learn together (sharing.h), not in the paper;
   ///   0: the parameter is u itself, as published
   PostPolicy(const Problem& problem, ParameterSet& parameters, double sharing);
+  /// Changes the strength of sharing, which was above 0, and keeps the distributions.
+  void SetSharing(double strength);
   int num_decisions() const { return static_cast<int>(group_.size()); }
   /// Makes all allowed devices of a group equally likely.
   void MakeUniform() { logits_.value.setZero(); }

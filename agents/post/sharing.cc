@@ -8,7 +8,7 @@ namespace emplace {
 
 Sharing::Sharing(const Problem& problem, const std::vector<int>& groups, double strength)
     : degree_(Eigen::VectorXd::Ones(std::ssize(groups))),
-      system_(std::ssize(groups), std::ssize(groups)) {
+      weights_(std::ssize(groups), std::ssize(groups)) {
   std::vector<int> row(problem.num_groups(), -1);
   for (std::size_t m = 0; m < groups.size(); ++m) row[groups[m]] = static_cast<int>(m);
   std::vector<Eigen::Triplet<double>> entries;
@@ -20,12 +20,20 @@ Sharing::Sharing(const Problem& problem, const std::vector<int>& groups, double 
       if (other < 0) continue;
       const double weight = std::sqrt(1 + static_cast<double>(edge.bytes));
       total += weight;
-      entries.emplace_back(self, other, -strength * weight);
+      entries.emplace_back(self, other, weight);
     }
     if (total > 0) degree_[self] = total;
-    entries.emplace_back(self, self, degree_[self] + strength * total);
+    // A group without neighbours keeps to itself.
+    entries.emplace_back(self, self, total > 0 ? 0.0 : 1.0);
   }
-  system_.setFromTriplets(entries.begin(), entries.end());
+  weights_.setFromTriplets(entries.begin(), entries.end());
+  SetStrength(strength);
+}
+
+void Sharing::SetStrength(double strength) {
+  strength_ = strength;
+  system_ = -strength * weights_;
+  system_.diagonal() += (1 + strength) * degree_;
   factors_.compute(system_);
   EMPLACE_CHECK(factors_.info() == Eigen::Success);
 }

@@ -24,6 +24,9 @@ class Sharing {
   /// @param groups  [M] distinct; other groups are ignored
   /// @param strength  >= 0; 0: u = w
   Sharing(const Problem& problem, const std::vector<int>& groups, double strength);
+  /// @param strength  >= 0; 0: u = w
+  void SetStrength(double strength);
+  double strength() const { return strength_; }
   /// @param w  [M, n]    @return u [M, n]
   Var Share(Tape& tape, Var w) const;
   /// Returns the w [M, n] with Share(w) = u, up to rounding.
@@ -32,8 +35,9 @@ class Sharing {
  private:
   using Sparse = Eigen::SparseMatrix<double>;
   // B = degree^-1 system, with the symmetric system = degree + strength (degree - weights).
+  double strength_;
   Eigen::VectorXd degree_;
-  Sparse system_;
+  Sparse weights_, system_;
   Eigen::SimplicialLDLT<Sparse> factors_;
 };
 

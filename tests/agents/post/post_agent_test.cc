@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "agents/initial_placements/initial_placements.h"
 #include "framework/base/error.h"
+#include "simulator/simulator.h"
 #include "tests/agents/post/small_post.h"
 #include "tests/support/paths.h"
 #include "tests/support/states.h"
@@ -38,6 +40,29 @@ TEST_CASE("after placements without a better one it begins anew from uniform dis
   PostAgent patient({problem, 1}, config);
   RunAgent(patient, problem, 1200);
   CHECK(Column(*patient.updates(), "restarts").back() == 0);
+}
+
+// A chain of 100 ops whose tensors take longer to send than the ops take: one GPU is best, and a
+// placement with the ops at random on four takes many times as long.
+TEST_CASE("a search from nothing first learns to use one device") {
+  ProblemBuilder builder = Gpus(4);
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<int> inputs = i == 0 ? std::vector<int>() : std::vector<int>{i - 1};
+    builder.Op(fmt::format("op{}", i), {1000, 1000, 1000, 1000}, inputs, 10'000);
+  }
+  const auto problem = builder.Build();
+  const auto simulator = MakeSimulator(problem, {});
+  const Placement one{std::vector<DeviceIndex>(100, 0)};
+  const Nanos single = simulator->Evaluate(one).step_time;
+  const auto best_of = [&](PostConfig config) {
+    PostAgent agent({problem, 1}, config);
+    RunAgent(agent, problem, 1000);
+    return Column(*agent.updates(), "best_step_time_ns").back();
+  };
+  CHECK(best_of({}) == static_cast<double>(single));
+  PostConfig without;
+  without.first_sharing = 0;
+  CHECK(best_of(without) > 1.02 * static_cast<double>(single));
 }
 
 TEST_CASE("it returns to the best placement, and begins anew when that led to nothing better") {

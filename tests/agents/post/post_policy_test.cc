@@ -174,6 +174,18 @@ TEST_CASE("with sharing the policy and the cross-entropy step are the same") {
   }
 }
 
+TEST_CASE("another strength of sharing keeps the distributions") {
+  Rng rng(8);
+  Policy shared(MixedProblem(rng, 30, 3, kUnlimitedMemory), 20);
+  const auto elites = shared.policy.Sample(shared.LogProbabilities(), 6, rng);
+  shared.MinimizeCrossEntropy(elites, 0.1, 0.7);
+  const Matrix before = shared.LogProbabilities().array().exp();
+  for (const double strength : {3000.0, 0.0, 20.0}) {
+    shared.policy.SetSharing(strength);
+    CHECK(Distance(before, shared.LogProbabilities().array().exp()) < 1e-3);
+  }
+}
+
 TEST_CASE("near a placement its devices have that probability, the others share the rest") {
   Policy plain, shared(FourGroups(), 20);
   for (Policy* p : {&plain, &shared}) {

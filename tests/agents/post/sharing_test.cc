@@ -42,6 +42,17 @@ TEST_CASE("what a group has of its own is what it differs by from its neighbours
   CHECK(Distance(Shared(sharing, w), u) < 1e-5);
 }
 
+TEST_CASE("another strength is that of a new object") {
+  const auto problem = Chain();
+  Sharing sharing(*problem, {0, 1, 2, 3}, 2);
+  sharing.SetStrength(7);
+  CHECK(sharing.strength() == 7);
+  Matrix u(4, 1);
+  u << 1, 5, -2, 9;
+  CHECK(sharing.Unshare(u) == Sharing(*problem, {0, 1, 2, 3}, 7).Unshare(u));
+  CHECK(Distance(Shared(sharing, sharing.Unshare(u)), u) < 1e-5);
+}
+
 TEST_CASE("only the groups given have a part in it") {
   const auto problem = Chain();
   const Sharing sharing(*problem, {2, 0}, 2);  // not neighbours without b

@@ -2,6 +2,7 @@
 
 // What tests of PostAgent share: plain settings, and a look into states.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,13 @@ inline Matrix Logits(const std::string& state, const Problem& problem, const Pos
   Optimizer optimizer(config.optimizer, parameters, "optimizer");
   ReadState(state, [&](StateVisitor& v) {
     Rng rng;
-    bool finished = false;
+    bool finished = false, from_nothing = false;
+    std::int64_t shared_at = 0;
     v.Begin("post", problem);
     v.Flag(finished);
     v.Generator(rng);
+    v.Flag(from_nothing);
+    v.Count("a number of placements", shared_at);
     VisitLearner(v, parameters, optimizer);
   });
   return parameters.all()[0].value;
