@@ -186,7 +186,7 @@ GraphPolicyTrainer::Told GraphPolicyTrainer::Differentiate(int problem,
     loss = Subtract(tape, loss, scaled(MeanAll(tape, entropy), config_.training.entropy));
   }
   if (reinforcement == 0 && imitation > 0) {
-    const MoveProposer proposer(*problems_[problem], {}, "moves");
+    const MoveProposer proposer(*problems_[problem], {.part = 0}, "moves");
     Placement from = student.teacher.placement;
     const double moves = std::exp2(kMostCorruptions * Uniform01(student.rng));
     for (int i = 0; i < static_cast<int>(moves); ++i) {
