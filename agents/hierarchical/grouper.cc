@@ -3,9 +3,10 @@
 namespace emplace {
 namespace {
 
-// The weights with which each unit sums the vectors of kinds and parts.
-std::shared_ptr<const SparseMatrix> Weights(const UnitFeatures& units, int num_parts) {
+// The weights with which each unit sums the vectors of kinds and, if there are any, of parts.
+std::shared_ptr<const SparseMatrix> Weights(const UnitFeatures& units, int num_groups) {
   const auto num_kinds = static_cast<int>(units.kinds.size());
+  const int num_parts = units.part.empty() ? 0 : num_groups;
   std::vector<Eigen::Triplet<float>> entries;
   for (int unit = 0; unit < units.num_units(); ++unit) {
     for (SparseMatrix::InnerIterator it(units.kind_counts, unit); it; ++it) {
@@ -27,8 +28,7 @@ Grouper::Grouper(const GrouperConfig& config,
                  Rng& rng)
     : config_(config),
       units_(units),
-      num_parts_(config.partition_steps > 0 ? num_groups : 0),
-      weights_(Weights(units, num_parts_)),
+      weights_(Weights(units, num_groups)),
       input_(GrouperInput(units, config.features, config.standardize)),
       types_(&parameters.AddUniform("grouper.types",
                                     static_cast<int>(weights_->cols()),

@@ -72,10 +72,9 @@ class Grouper {
  private:
   GrouperConfig config_;
   const UnitFeatures& units_;
-  int num_parts_;
-  std::shared_ptr<const SparseMatrix> weights_;  // [num_units, kinds + num_parts]
+  std::shared_ptr<const SparseMatrix> weights_;  // [num_units, kinds + parts]
   Matrix input_;                                 // [num_units, F]
-  Parameter* types_;                             // [kinds + num_parts, type_embedding]
+  Parameter* types_;                             // [kinds + parts, type_embedding]
   Parameter* hidden_;                            // [type_embedding + F, hidden]
   Parameter* hidden_bias_;                       // [1, hidden]
   Linear output_;

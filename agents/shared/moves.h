@@ -108,12 +108,12 @@ class MoveProposer {
   void Perturb(Rng& rng, double share, const Placement& base, MoveLists& lists) const;
 
  private:
-  int DrawOther(Rng& rng, int group, int device) const;
-  int DrawAim(Rng& rng, int group, const Placement& base) const;
   struct Partition {
     std::vector<int> part;                  // [num_groups]
     std::vector<std::vector<int>> members;  // [num_parts]
   };
+  int DrawOther(Rng& rng, int group, int device) const;
+  int DrawAim(Rng& rng, int group, const Placement& base) const;
   bool Swap(Rng& rng, int pivot, const Placement& base, MoveLists& lists) const;
 
   const Problem& problem_;

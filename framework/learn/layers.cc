@@ -43,10 +43,6 @@ Var Lstm::InputGates(Tape& tape, Var x) const {
   return Affine(tape, x, tape.Use(*weights_), tape.Use(*bias_));
 }
 
-Var Lstm::Sequence(Tape& tape, Var x, bool backward_in_time) const {
-  return SequenceFromGates(tape, InputGates(tape, x), backward_in_time);
-}
-
 Var Lstm::SequenceFromGates(Tape& tape, Var x_gates, bool backward_in_time) const {
   return LstmSequence(tape, x_gates, tape.Use(*recurrent_), backward_in_time);
 }

@@ -35,9 +35,8 @@ class Lstm {
   LstmState StepFromGates(Tape& tape, Var x_gates, const LstmState& state) const;
   /// Returns x W + b: [n, in] -> [n, 4H].
   Var InputGates(Tape& tape, Var x) const;
-  /// Runs a sequence of batch 1: x [T, in] -> [T, 2H] hidden and cell (ops.h: LstmSequence).
-  Var Sequence(Tape& tape, Var x, bool backward_in_time = false) const;
-  /// Runs a sequence from precomputed input gates x W + b: [T, 4H].
+  /// Runs a sequence of batch 1 from precomputed input gates x W + b: [T, 4H] -> [T, 2H] hidden and
+  /// cell (ops.h: LstmSequence).
   Var SequenceFromGates(Tape& tape, Var x_gates, bool backward_in_time = false) const;
 
  private:

@@ -119,9 +119,9 @@ struct RowRange {
 /// Attention weights softmax_s(sum_a v[a] tanh(query[n, a] + keys[s, a])) (Bahdanau et al. 2015):
 /// query [n, A], keys [S, A], v [1, A] -> [n, S]. The backward pass recomputes the tanh instead of
 /// storing it. Entries of query and keys are limited to [-43, 43].
-/// @param ranges  [n] keys that each row attends to, if not to all: the result is then
-///   [n, K], K the largest count, with the weight of key ranges[i].begin + k in (i, k), and 0
-///   behind the last
+/// @param ranges  [n] the keys that each row attends to; empty: all. With ranges, the result is
+///   [n, K], where K is the largest count. Entry (i, k) is the weight of key ranges[i].begin + k;
+///   it is 0 for k >= ranges[i].count.
 Var AdditiveAttention(Tape& tape,
                       Var query,
                       const AttentionKeys& keys,
