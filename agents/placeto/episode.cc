@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "agents/shared/devices.h"
+#include "agents/shared/merged_groups.h"
 #include "agents/shared/moves.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
@@ -30,6 +32,32 @@ double SingleDeviceSeconds(const Problem& problem) {
     sum += static_cast<double>(cost);
   }
   return std::max(sum, 1.0) * kNanosecond;
+}
+
+/// Returns the part of each group, numbered as the groups of MergedProblem(). [num_groups]
+std::vector<int> Parts(const Problem& problem, int num_parts) {
+  std::vector<int> part = MergedGroups(problem, num_parts);
+  std::map<std::pair<int, std::uint64_t>, int> number;
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    const std::pair key(part[group], problem.allowed_devices(group));
+    part[group] = number.emplace(key, std::ssize(number)).first->second;
+  }
+  return part;
+}
+
+/// Returns the problem whose groups are the parts.
+std::shared_ptr<const Problem> MergedProblem(const std::shared_ptr<const Problem>& problem,
+                                             std::span<const int> part) {
+  std::vector<int> part_of_op(problem->num_ops());
+  for (int op = 0; op < problem->num_ops(); ++op) {
+    part_of_op[op] = part[problem->grouping().group_of(op)];
+  }
+  return std::make_shared<Problem>(std::shared_ptr<const Graph>(problem, &problem->graph()),
+                                   Grouping(part_of_op),
+                                   std::shared_ptr<const Cluster>(problem, &problem->cluster()),
+                                   problem->costs(),
+                                   problem->objective(),
+                                   ProblemChecks::kPlacementOnly);
 }
 
 std::vector<int> VisitOrder(const Problem& problem, bool random, Rng& rng) {
@@ -67,8 +95,10 @@ void EpisodeConfig::Visit(FieldVisitor& v) {
 EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
                                const EpisodeConfig& config,
                                const PlacetoNetworkConfig& network,
-                               Rng& rng)
-    : problem_(std::move(problem)),
+                               Rng& rng,
+                               int num_parts)
+    : part_(num_parts > 0 ? Parts(*problem, num_parts) : std::vector<int>()),
+      problem_(num_parts > 0 ? MergedProblem(problem, part_) : std::move(problem)),
       config_(config),
       graph_(*problem_, network.mean()),
       features_(*problem_, graph_, network.features, "features") {
@@ -81,6 +111,22 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
     if (!problem_->graph().op(op).IsStorage()) working_ops_.push_back(op);
   }
   unit_ = config.relative ? SingleDeviceSeconds(*problem_) : 1;
+}
+
+Placement EpisodeProblem::OfGroups(const Placement& placement) const {
+  if (part_.empty()) return placement;
+  Placement groups;
+  for (int part : part_) groups.device.push_back(placement.device[part]);
+  return groups;
+}
+
+Placement EpisodeProblem::OfParts(const Placement& placement) const {
+  if (part_.empty()) return placement;
+  Placement parts{std::vector<DeviceIndex>(problem_->num_groups())};
+  for (std::size_t group = 0; group < part_.size(); ++group) {
+    parts.device[part_[group]] = placement.device[group];
+  }
+  return parts;
 }
 
 double EpisodeProblem::Time(const Outcome& outcome) const {
@@ -126,7 +172,7 @@ Episode RunEpisode(const EpisodeProblem& task,
   episode.first = episode.last = episode.best = first;
   const auto evaluate = [&](const Placement& placement) {
     ++episode.evaluations;
-    return evaluator.Evaluate(placement, detail);
+    return evaluator.Evaluate(task.OfGroups(placement), detail);
   };
   episode.first_outcome = known != nullptr ? known->outcome : evaluate(first);
   episode.last_outcome = episode.best_outcome = episode.first_outcome;

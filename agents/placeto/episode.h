@@ -51,12 +51,22 @@ struct EpisodeConfig {
 /// One problem with the inputs, the visiting order and the time of its episodes.
 class EpisodeProblem {
  public:
+  /// @param num_parts  0: the episodes visit the groups of `problem`; else the parts of a partition
+  ///   of the groups (MergedGroups()), whose groups move together. Groups with different sets of
+  ///   allowed devices are never in one part
   /// @throws SettingError
   EpisodeProblem(std::shared_ptr<const Problem> problem,
                  const EpisodeConfig& config,
                  const PlacetoNetworkConfig& network,
-                 Rng& rng);
+                 Rng& rng,
+                 int num_parts = 0);
+  /// Returns the problem that the episodes see: with parts, each part is one group.
   const Problem& problem() const { return *problem_; }
+  /// Returns the placement of the groups from one of the parts.
+  Placement OfGroups(const Placement& placement) const;
+  /// Returns the placement of the parts from one of the groups.
+  /// @pre all groups of a part are on one device
+  Placement OfParts(const Placement& placement) const;
   const PlacetoGraph& graph() const { return graph_; }
   const PlacetoFeatures& features() const { return features_; }
   /// Returns the groups in the order of the visit. Groups that may run on one device only are left
@@ -70,6 +80,7 @@ class EpisodeProblem {
   std::vector<Nanos> GroupStarts(const Outcome& outcome) const;
 
  private:
+  std::vector<int> part_;  // [groups of the placed problem]; empty: the groups are the parts
   std::shared_ptr<const Problem> problem_;
   EpisodeConfig config_;
   PlacetoGraph graph_;

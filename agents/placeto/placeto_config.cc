@@ -17,6 +17,16 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   network.Visit(v);
   v.Group("episode", "the decision process", [this](FieldVisitor& g) { episode.Visit(g); });
   v.Field("start", start, "initial placements, of which the best is used; nothing: a random one");
+  v.Field("parts",
+          parts,
+          AtLeast(0),
+          "number of parts, sets of groups, that the first episodes visit instead of groups; later "
+          "ones visit four times as many, and so on up to the groups; only from a random start and "
+          "with episode.begin best; 0: groups from the first episode on");
+  v.Field("part_patience",
+          part_patience,
+          AtLeast(1),
+          "updates without a better placement before the episodes visit more parts");
   v.Field("episodes", episodes, Between(1, 1e6), "episodes on each graph per update");
   v.Field("baseline_episodes",
           baseline_episodes,

@@ -20,6 +20,7 @@ struct PlacetoConfig {
   PlacetoNetworkConfig network;
   EpisodeConfig episode;
   std::vector<std::string> start = {"none"};
+  int parts = 2, part_patience = 20;
   int episodes = 1;
   int baseline_episodes = 10;
   std::string advantage = "difference";

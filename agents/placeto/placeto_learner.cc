@@ -27,8 +27,19 @@ ParameterSet MakeParameters(const PlacetoNetworkConfig& config, const Problem& p
   return parameters;
 }
 
+// Ratio between the numbers of parts of a level and the one before.
+constexpr int kFiner = 4;
+
+// Fewest moves of an episode that `move_share` asks for.
+constexpr double kFewestMoves = 2;
+
 // Step and bound of the adaptation of `stay`.
 constexpr double kAdaption = 0.5, kMostStay = 30;
+
+/// Returns true for a single random placement.
+bool IsRandom(const std::vector<std::string>& starts) {
+  return starts.size() == 1 && (starts.front() == "none" || starts.front() == "random");
+}
 
 bool AnnealsOverSearch(const ScheduleConfig& schedule) {
   return schedule.anneal_to && schedule.anneal_updates == 0;
@@ -65,12 +76,18 @@ UpdateFields PlacetoRow::Fields() const {
 PlacetoLearner::Task::Task(std::shared_ptr<const Problem> placed,
                            const PlacetoConfig& config,
                            Rng& rng)
-    : problem(std::move(placed), config.episode, config.network, rng),
-      network(config.network, problem.problem().num_devices(), parameters, rng) {
-  ValidateStarts(problem.problem(), "start", config.start);
-  for (const std::string& name : config.restart) {
-    ValidateStarts(problem.problem(), "restart", {name});
+    : patience(config.part_patience),
+      network(config.network, placed->num_devices(), parameters, rng) {
+  ValidateStarts(*placed, "start", config.start);
+  for (const std::string& name : config.restart) ValidateStarts(*placed, "restart", {name});
+  const auto add = [&](int num_parts) {
+    levels.push_back(
+        std::make_unique<EpisodeProblem>(placed, config.episode, config.network, rng, num_parts));
+  };
+  if (config.parts > 0 && config.episode.begin == "best") {
+    for (int parts = config.parts; 2 * parts <= placed->num_groups(); parts *= kFiner) add(parts);
   }
+  add(0);
 }
 
 PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
@@ -90,9 +107,7 @@ PlacetoLearner::PlacetoLearner(const PlacetoConfig& config,
       core_(OwnSchedule(config.optimizer), config.ppo, parameters_, PlacetoRow().Fields()),
       patience_(config.patience) {
   RequireChoice("advantage", config.advantage, {"difference", "standardized"});
-  const bool drawn = config.start.size() == 1 &&
-                     (config.start.front() == "none" || config.start.front() == "random");
-  if (config.episode.begin == "redraw" && !drawn) {
+  if (config.episode.begin == "redraw" && !IsRandom(config.start)) {
     throw SettingError(
         "episode.begin",
         "redraw needs start: [none] or [random]; other starts are the same each time");
@@ -125,6 +140,8 @@ void PlacetoLearner::Restart() {
     task->best.Reset();
     task->best_starts.clear();
     task->start.reset();  // FindStart() takes the next one
+    task->level = 0;
+    task->patience.Reset();
   }
   if (!improved_ && config_.episode.begin == "best") ++forgotten_;
   improved_ = false;
@@ -136,15 +153,26 @@ void PlacetoLearner::Restart() {
 
 bool PlacetoLearner::has_choices() const {
   return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& task) {
-    return !task->problem.order().empty();
+    return !task->problem().order().empty();
   });
+}
+
+void PlacetoLearner::Refine(Task& task) const {
+  const Placement best = task.problem().OfGroups(*task.best.placement());
+  ++task.level;
+  task.start = task.problem().OfParts(best);
+  task.best.Reset();
+  task.best_starts.clear();
+  task.gains.clear();
+  task.patience.Reset();
 }
 
 void PlacetoLearner::FindStart(Task& task, Evaluator& evaluator) {
   if (task.start) return;
   std::vector<std::string> names = config_.start;
   if (forgotten_ > 0) names = {config_.restart[(forgotten_ - 1) % config_.restart.size()]};
-  std::vector<Placement> starts = MakeStarts(task.problem.problem(), names, rng_, interrupt_);
+  if (!IsRandom(names)) task.level = static_cast<int>(task.levels.size()) - 1;
+  std::vector<Placement> starts = MakeStarts(task.problem().problem(), names, rng_, interrupt_);
   std::size_t best = 0;
   if (starts.size() > 1) {
     best = IndexOfBest(evaluator.Scores(starts));
@@ -157,14 +185,14 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
                                                const Placement& first,
                                                Evaluator& evaluator,
                                                Rng* rng) {
-  const int steps = static_cast<int>(task.problem.order().size());
+  const int steps = static_cast<int>(task.problem().order().size());
   Sampled sampled;
-  sampled.log_probabilities.resize(steps, task.problem.problem().num_devices());
+  sampled.log_probabilities.resize(steps, task.problem().problem().num_devices());
   const auto choose = [&](const PlacetoState& state) {
     Tape tape(interrupt_, false);
     const PlacetoState* states[] = {&state};
-    const PlacetoBatch batch = task.problem.features().Batch(states);
-    const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
+    const PlacetoBatch batch = task.problem().features().Batch(states);
+    const Var choices = task.network.LogProbabilities(tape, task.problem().graph(), batch);
     const Matrix& log_probabilities = tape.value(choices);
     sampled.log_probabilities.row(std::ssize(sampled.devices)) = log_probabilities;
     try {
@@ -177,9 +205,9 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
   };
   if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
     const KnownPlacement known{task.best_outcome, task.best_starts};
-    sampled.episode = RunEpisode(task.problem, first, choose, evaluator, &known);
+    sampled.episode = RunEpisode(task.problem(), first, choose, evaluator, &known);
   } else {
-    sampled.episode = RunEpisode(task.problem, first, choose, evaluator);
+    sampled.episode = RunEpisode(task.problem(), first, choose, evaluator);
   }
   return sampled;
 }
@@ -193,7 +221,7 @@ bool PlacetoLearner::Take(Task& task, const Episode& episode) {
 }
 
 void PlacetoLearner::Weigh(Task& task, std::span<Sampled> episodes) const {
-  const auto steps = std::ssize(task.problem.order());
+  const auto steps = std::ssize(task.problem().order());
   std::vector<std::vector<double>>& window = task.gains;
   for (const Sampled& sampled : episodes) {
     std::vector<double>& gains = window.emplace_back();
@@ -240,15 +268,14 @@ double PlacetoLearner::Progress(const Evaluator& evaluator) const {
 }
 
 void PlacetoLearner::AdaptStay(std::span<const std::vector<Sampled>> sampled) {
-  double made = 0, steps = 0;
+  double made = 0, wanted = 0;
   for (const auto& episodes : sampled) {
     for (const Sampled& each : episodes) {
       const auto& taken = each.episode.steps;
       made += static_cast<double>(std::count_if(taken.begin(), taken.end(), Moves));
-      steps += static_cast<double>(taken.size());
+      wanted += std::max(config_.move_share * static_cast<double>(taken.size()), kFewestMoves);
     }
   }
-  const double wanted = config_.move_share * steps;
   const double excess = std::clamp((made - wanted) / wanted, -1.0, 1.0);
   stay_ = std::clamp(stay_ + kAdaption * excess, -kMostStay, kMostStay);
   for (const auto& task : tasks_) task->network.set_stay(stay_);
@@ -264,7 +291,7 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
                                                       double entropy_weight) const {
   const int learnt = static_cast<int>(sampled.learnt.size());
   const auto steps = static_cast<float>(sampled.devices.size());
-  const int batch_states = std::max(1, kBatchRows / task.problem.graph().num_groups());
+  const int batch_states = std::max(1, kBatchRows / task.problem().graph().num_groups());
   Learned learned;
   Tape tape(interrupt_);
   for (int begin = 0; begin < learnt; begin += batch_states) {
@@ -281,8 +308,8 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
       advantages(i, 0) = sampled.advantages(t, 0);
       old.row(i) = sampled.log_probabilities.row(t);
     }
-    const PlacetoBatch batch = task.problem.features().Batch(states);
-    const Var choices = task.network.LogProbabilities(tape, task.problem.graph(), batch);
+    const PlacetoBatch batch = task.problem().features().Batch(states);
+    const Var choices = task.network.LogProbabilities(tape, task.problem().graph(), batch);
     Matrix old_picked(count, 1);
     for (int i = 0; i < count; ++i) old_picked(i, 0) = old(i, devices[i]);
 
@@ -320,6 +347,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   const int count = static_cast<int>(tasks_.size());
   std::vector<std::uint64_t> seeds;
   for (int i = 0; i < count; ++i) {
+    if (!tasks_[i]->finest() && tasks_[i]->patience.Exhausted()) Refine(*tasks_[i]);
     FindStart(*tasks_[i], *evaluators[i]);
     seeds.push_back(rng_());
   }
@@ -333,7 +361,7 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     for (int episode = 0; episode < config_.episodes; ++episode) {
       Placement first = *task.start;
       if (config_.episode.begin == "redraw") {
-        first = MakeStarts(task.problem.problem(), config_.start, rng, interrupt_).front();
+        first = MakeStarts(task.problem().problem(), config_.start, rng, interrupt_).front();
       } else if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
         first = *task.best.placement();
       }
@@ -344,7 +372,10 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
   });
   bool better = false;
   for (int i = 0; i < count; ++i) {
-    for (const Sampled& each : sampled[i]) better |= Take(*tasks_[i], each.episode);
+    bool improved = false;
+    for (const Sampled& each : sampled[i]) improved |= Take(*tasks_[i], each.episode);
+    tasks_[i]->patience.Count(improved);
+    better |= improved;
     Weigh(*tasks_[i], sampled[i]);
   }
   patience_.Count(better);
@@ -385,6 +416,9 @@ void PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
   sampled[0].push_back(Sample(task, first, evaluator, nullptr));
   Take(task, sampled[0][0].episode);
   Record({.greedy = 1}, sampled);
+  if (task.finest()) return;
+  Refine(task);
+  GreedyEpisode(evaluator);
 }
 
 void PlacetoLearner::Record(PlacetoRow row, std::span<const std::vector<Sampled>> sampled) {

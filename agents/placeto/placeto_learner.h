@@ -38,11 +38,23 @@
 // from a random placement to a scattered one that is slower than a single device; `restart`
 // therefore includes a single device, as in the paper.
 //
+// `parts` n > 0 (not in the paper) lets the policy place large parts of the graph first. The first
+// episodes visit n parts of a partition of the groups (MergedGroups()) instead of the groups. A
+// step moves all groups of its part, and the policy sees the graph of the parts; its size does not
+// depend on the graph. After `part_patience` updates without a better placement, the episodes visit
+// 4 n parts, beginning with the best placement, then 16 n, and so on while each part has at least
+// two groups on average, and at last the groups. Moves of single groups do not lead from a random
+// placement to a single device within a thousand evaluations; moves of parts do. The episodes visit
+// groups from the beginning if the start is not a random placement, which may not be a placement of
+// the parts, and if `episode.begin` is not `best`. The last episode of `updates` is one episode on
+// each remaining level.
+//
 // `move_share` m > 0 (not in the paper) sets the share of groups that an episode moves. A policy
 // that only loses from its best placement ends up leaving every group where it is, and a policy
 // that moves most groups searches at random. The logit b that is added for staying (`stay` at
 // first) is therefore adapted: after an update whose episodes moved a share m' of their groups on
-// average, b += 0.5 clamp((m' - m) / m, -1, 1). The learned policy decides which groups move.
+// average (m is at least two groups), b += 0.5 clamp((m' - m) / m, -1, 1). The learned policy
+// decides which groups move.
 //
 // `stays` n > 0 (not in the paper): of the steps of an episode that move nothing, the update learns
 // from n (episode.h).
@@ -125,7 +137,11 @@ class PlacetoLearner {
  private:
   struct Task {
     Task(std::shared_ptr<const Problem> problem, const PlacetoConfig& config, Rng& rng);
-    EpisodeProblem problem;
+    EpisodeProblem& problem() { return *levels[level]; }
+    bool finest() const { return level + 1 == static_cast<int>(levels.size()); }
+    std::vector<std::unique_ptr<EpisodeProblem>> levels;  // the last: the groups themselves
+    int level = 0;
+    Patience patience;        // of the level, in updates
     ParameterSet parameters;  // a copy of the learner's, with its own gradients
     PlacetoNetwork network;
     std::optional<Placement> start;
@@ -148,6 +164,8 @@ class PlacetoLearner {
   void VisitPolicy(StateVisitor& v);
   void LoadPolicyFile();
   void Restart();
+  /// Continues with the next level of a task, from its best placement.
+  void Refine(Task& task) const;
   /// Chooses task.start if there is none.
   void FindStart(Task& task, Evaluator& evaluator);
   /// @param rng  draws the choices; nullptr: the most probable ones

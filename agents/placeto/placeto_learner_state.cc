@@ -25,19 +25,23 @@ void PlacetoLearner::VisitState(StateVisitor& v) {
   v.Flag(improved_);
   v.Count("a number of restarts", forgotten_);
   for (const auto& task : tasks_) {
-    const Problem& problem = task->problem.problem();
-    const std::vector<int> choices(task->problem.order().begin(), task->problem.order().end());
-    std::vector<int> order = choices;
-    for (int& group : order) v.Int("a group", group, 0, problem.num_groups() - 1);
-    if (!std::is_permutation(order.begin(), order.end(), choices.begin())) {
-      v.Fail("expected the groups with a choice of devices, got others");
+    v.Int("a level", task->level, 0, static_cast<int>(task->levels.size()) - 1);
+    task->patience.VisitState(v);
+    for (const auto& level : task->levels) {
+      const std::vector<int> choices(level->order().begin(), level->order().end());
+      std::vector<int> order = choices;
+      for (int& group : order) v.Int("a group", group, 0, level->problem().num_groups() - 1);
+      if (!std::is_permutation(order.begin(), order.end(), choices.begin())) {
+        v.Fail("expected the groups with a choice of devices, got others");
+      }
+      if (v.reading()) level->set_order(std::move(order));
     }
+    const Problem& problem = task->problem().problem();
     v.Optional(task->start, [&](Placement& start) { v.Devices(start, problem); });
     task->best.VisitState(v, problem);
     if (task->best.placement() != nullptr) v.Result(task->best_outcome, problem);
     if (v.reading()) {
       task->network.set_stay(stay_);
-      task->problem.set_order(std::move(order));
       task->best_starts.assign(task->best.placement() != nullptr ? problem.num_groups() : 0, 0);
     }
     for (Nanos& start : task->best_starts) v.Int("a time", start);
@@ -46,7 +50,7 @@ void PlacetoLearner::VisitState(StateVisitor& v) {
            0,
            std::max(config_.baseline_episodes, config_.episodes),
            [&](std::vector<double>& gains) {
-             gains.resize(choices.size());
+             gains.resize(task->problem().order().size());
              for (double& gain : gains) v.Double("a gain", gain);
            });
   }

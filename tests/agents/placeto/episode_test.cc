@@ -105,6 +105,50 @@ TEST_CASE("pitfall: returns accumulate from the last step to the first") {
   CHECK(GainsOf(Play(Seconds(), kAllFirst, "1011")) == std::vector<double>{13, 12, 12, 8});
 }
 
+TEST_CASE("an episode of parts moves all groups of a part") {
+  ProblemBuilder builder = Gpus(2);
+  int last = builder.Op("op0", {1, 1});
+  for (int i = 1; i < 4; ++i) last = builder.Op("op" + std::to_string(i), {1, 1}, {last});
+  const auto problem = builder.Build();
+  Rng rng(1);
+  const EpisodeProblem task(problem, {}, {}, rng, 2);
+  REQUIRE(task.problem().num_groups() == 2);
+  CHECK(task.graph().num_groups() == 2);
+  Binary world(problem);
+  const Placement first = task.OfParts(kAllFirst);
+  CHECK(first == Placement{{0, 0}});
+  int step = 0;
+  const Episode episode = RunEpisode(
+      task, first, [&](const PlacetoState&) { return step++ == 0 ? 1 : 0; }, world);
+  CHECK(episode.steps.size() == 2);
+  CHECK(episode.last == Placement{{1, 0}});
+  const Placement groups = task.OfGroups(episode.last);
+  CHECK(task.OfParts(groups) == episode.last);
+  // Groups on gpu:0 take 2^g s: those of the second part remain there.
+  Nanos expected = kSecond;
+  for (int g = 0; g < 4; ++g) {
+    const bool second = task.problem().grouping().group_of(g) == 1;
+    CHECK(groups.device[g] == (second ? 0 : 1));
+    if (second) expected += kSecond << g;
+  }
+  CHECK(episode.last_outcome.step_time == expected);
+}
+
+TEST_CASE("groups that may not run on the same devices are never in one part") {
+  Rng draws(7);
+  for (int round = 0; round < 20; ++round) {
+    const auto problem = MixedProblem(draws, 30, 2, kUnlimitedMemory);
+    Rng rng(1);
+    const EpisodeProblem task(problem, {}, {}, rng, 2);
+    for (int op = 0; op < problem->num_ops(); ++op) {
+      CHECK(task.problem().allowed_devices(task.problem().grouping().group_of(op)) ==
+            problem->allowed_devices(problem->grouping().group_of(op)));
+    }
+    const Placement parts = RandomPlacement(rng, task.problem());
+    CHECK(task.OfParts(task.OfGroups(parts)) == parts);
+  }
+}
+
 TEST_CASE("pitfall: a step that leaves its group where it is costs no evaluation") {
   const EpisodeProblem task = Seconds();
   CHECK(Play(task, kAllFirst, "0000").evaluations == 1);

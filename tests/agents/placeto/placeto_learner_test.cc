@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -178,6 +179,56 @@ TEST_CASE("all on one GPU as a start; the best so far is not evaluated again") {
     CHECK(Column(learner.table(), "best_step_time_ns").back() ==
           static_cast<double>(best->second.step_time));
   }
+}
+
+TEST_CASE("the first episodes move parts, later ones more parts, the last ones groups") {
+  // All placements are alike: no update finds a better one than the first of its level.
+  ProblemBuilder builder = Gpus(2, 0);
+  int last = builder.Op("op0", {5});
+  for (int i = 1; i < 16; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
+  const ProblemList problems = {builder.Build()};
+  PlacetoConfig config = SmallPlaceto();
+  config.parts = 2;
+  config.part_patience = 1;
+  config.move_share = 0;
+  config.patience = 0;
+  config.network.stay = 0;
+  // Returns, for each update, the number of sets of groups that were never apart.
+  const auto sets = [&](const std::string& start) {
+    config.start = {start};
+    PlacetoLearner learner(config, problems, 1, 1);
+    Recorders recorders(problems);
+    std::vector<std::size_t> counts;
+    for (int update = 0; update < 8; ++update) {
+      recorders.Clear();
+      learner.Update(recorders.all);
+      std::set<std::vector<DeviceIndex>> rows;
+      for (int g = 0; g < 16; ++g) {
+        std::vector<DeviceIndex> row;
+        for (const Placement& placement : recorders.recorders[0].placements()) {
+          row.push_back(placement.device[g]);
+        }
+        rows.insert(row);
+      }
+      counts.push_back(rows.size());
+    }
+    return counts;
+  };
+  // Updates 0 and 1 are of 2 parts, 2 and 3 of 8, the others of 16 groups.
+  const std::vector<std::size_t> parts = sets("none");
+  CHECK(std::max(parts[0], parts[1]) <= 2);
+  CHECK(std::max(parts[2], parts[3]) <= 8);
+  CHECK(std::max(parts[2], parts[3]) > 2);
+  CHECK(*std::max_element(parts.begin() + 4, parts.end()) > 8);
+  // A start that is no placement of the parts.
+  CHECK(sets("heft")[0] > 2);
+
+  // A last episode of the most probable choices passes the levels that remain.
+  config.start = {"none"};
+  PlacetoLearner learner(config, problems, 1, 1);
+  Simulators simulators(problems);
+  learner.GreedyEpisode(*simulators.all[0]);
+  CHECK(Column(learner.table(), "greedy") == std::vector<double>{1, 1, 1});
 }
 
 TEST_CASE("it restarts from its best; when that got no better, from one device, then at random") {

@@ -10,12 +10,13 @@
 
 namespace emplace::testing {
 
-/// Few rounds of narrow vectors.
+/// Few rounds of narrow vectors, episodes of groups only.
 inline PlacetoConfig SmallPlaceto() {
   PlacetoConfig config;
   config.network.features.devices = "one_hot";
   config.network.width = 6;
   config.network.rounds = 2;
+  config.parts = 0;
   return config;
 }
 
