@@ -130,8 +130,13 @@ void CheckNeighbors(const std::string& where, const std::vector<Device>& devices
 
 }  // namespace
 
+const std::vector<std::string>& DeviceClassNames() {
+  static const std::vector<std::string> names{"cpu", "gpu", "network"};
+  return names;
+}
+
 std::string_view ToString(DeviceClass device_class) {
-  return device_class == DeviceClass::kCpu ? "cpu" : "gpu";
+  return DeviceClassNames()[static_cast<size_t>(device_class)];
 }
 
 const std::vector<std::string>& OccupiesNames() {

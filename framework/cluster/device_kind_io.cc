@@ -13,10 +13,10 @@ namespace emplace {
 namespace {
 
 DeviceClass ParseClass(const ConfigNode& node) {
-  const std::string text = node.AsString();
-  if (text == "cpu") return DeviceClass::kCpu;
-  if (text == "gpu") return DeviceClass::kGpu;
-  ThrowUnknown(node.Where(), "device class", text, std::vector<std::string>{"cpu", "gpu"});
+  const std::vector<std::string>& names = DeviceClassNames();
+  const auto found = std::ranges::find(names, node.AsString());
+  if (found == names.end()) ThrowUnknown(node.Where(), "device class", node.AsString(), names);
+  return static_cast<DeviceClass>(found - names.begin());
 }
 
 int ParseFigure(const ConfigNode& node) {

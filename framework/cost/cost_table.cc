@@ -107,7 +107,11 @@ std::string FormatCostTable(const CostTable& table) {
     properties.push_back(fmt::format("  {}: {}", QuoteJson(key), QuoteJson(value)));
   }
 
-  std::string text = "{\"format\": \"emplace-costs\",\n\"version\": 1,\n";
+  // Readers of version 1 do not know the class network.
+  const bool has_network = std::ranges::any_of(
+      table.kinds, [](const KindCosts& k) { return k.kind.device_class == DeviceClass::kNetwork; });
+  std::string text =
+      fmt::format("{{\"format\": \"emplace-costs\",\n\"version\": {},\n", has_network ? 2 : 1);
   text += fmt::format("\"machine\": {},\n\"complete\": {},\n\"properties\": {{\n{}\n}}",
                       QuoteJson(table.machine),
                       table.complete,

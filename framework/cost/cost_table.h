@@ -1,6 +1,6 @@
 #pragma once
 
-// Measurements of a machine as a file: `emplace-costs` version 1, defined in FORMAT.md. Written by
+// Measurements of a machine as a file: `emplace-costs` version 2, defined in FORMAT.md. Written by
 // `emplace profile` (and by `emplace costs` of the Python package), read by every command that
 // takes `costs`.
 
@@ -153,13 +153,14 @@ struct CostTable {
   const KindCosts* Find(std::string_view device_kind) const;
 };
 
-/// Reads `emplace-costs` version 1, plain or gzipped, with keys and records in any order. Ignores
-/// unknown keys.
+/// Reads `emplace-costs` version 1 or 2, plain or gzipped, with keys and records in any order.
+/// Ignores unknown keys.
 /// @throws InputError naming file, record, field and the expected value; also for a kind, signature
 ///   or fit that occurs twice
 CostTable ReadCostTable(const std::filesystem::path& path);
 CostTable ParseCostTable(const std::string& json, const std::string& where);
 /// Writes every number with the fewest digits that read back equal. Equal tables give equal texts.
+/// The version is 1 if no kind is of class network, else 2.
 std::string FormatCostTable(const CostTable& table);
 
 /// Recomputes by_op (op kinds with at least 4 signatures) and by_class (op classes with at least 3)

@@ -21,7 +21,7 @@ namespace {
 using internal::FieldReader;
 
 constexpr std::string_view kFormat = "emplace-costs";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::array<std::string_view, 8> kRecordKeys{"device_kinds",
                                                       "dispatch",
                                                       "fits",

@@ -1,5 +1,7 @@
 #include "framework/cost/cost_table_records.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
@@ -20,9 +22,9 @@ OpClass JsonOpClass(const Json& value) {
 }
 
 DeviceClass JsonDeviceClass(const Json& value) {
-  static const std::vector<std::string> kClasses{"cpu", "gpu"};
-  const std::string name = JsonChoice(value, "device class", kClasses);
-  return name == "cpu" ? DeviceClass::kCpu : DeviceClass::kGpu;
+  const std::vector<std::string>& names = DeviceClassNames();
+  const auto found = std::ranges::find(names, JsonChoice(value, "device class", names));
+  return static_cast<DeviceClass>(found - names.begin());
 }
 
 Bandwidth JsonRate(const Json& value) {

@@ -295,7 +295,8 @@ TEST_CASE("bad routes are refused at their place") {
 TEST_CASE("bad kinds are refused at their place") {
   const std::string devices = "devices: [{name: d, kind: x}]\n";
   CheckTextRefused("name: c\ndevice_kinds: {x: {class: gppu}}\n" + devices,
-                   "device_kinds.x.class: unknown device class \"gppu\"; did you mean \"gpu\"?");
+                   "device_kinds.x.class: unknown device class \"gppu\"; did you mean \"gpu\"? "
+                   "choices: cpu, gpu, network");
   CheckTextRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {fp32: 1TFLOP/s}}}\n" + devices,
                    "device_kinds.x.peak: unknown key \"fp32\"; did you mean \"f32\"?");
   CheckTextRefused("name: c\ndevice_kinds: {x: {class: gpu, peak: {f32: 1e12}}}\n" + devices,
@@ -341,7 +342,7 @@ Cluster RandomCluster(Rng& rng) {
   std::vector<DeviceKind> kinds(1 + UniformInt(rng, 2));
   for (size_t k = 0; k < kinds.size(); ++k) {
     kinds[k].name = fmt::format("kind {}", k);
-    kinds[k].device_class = UniformInt(rng, 2) ? DeviceClass::kCpu : DeviceClass::kGpu;
+    kinds[k].device_class = static_cast<DeviceClass>(UniformInt(rng, 3));
     if (UniformInt(rng, 2)) kinds[k].peak["f32"] = Uniform01(rng) * 1e13 + 1;
     if (UniformInt(rng, 2)) kinds[k].efficiency["memory"] = 1 - Uniform01(rng);
     kinds[k].memory_bandwidth = UniformInt(rng, 1'000'000'000);
@@ -400,6 +401,7 @@ TEST_CASE("random: FormatCluster reads back equal") {
     const Cluster again = ParseCluster(ConfigNode::FromString(text, "again"), {});
     CHECK(FormatCluster(again) == text);
     CHECK(again.kinds()[0].peak == cluster.kinds()[0].peak);  // numbers are written in full
+    CHECK(again.kinds()[0].device_class == cluster.kinds()[0].device_class);
   }
 }
 

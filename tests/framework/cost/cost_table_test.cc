@@ -262,7 +262,7 @@ TEST_CASE("what is wrong is told by file, record and field") {
   CHECK(ErrorAfter("\"C\"", "7") == "f.json: properties: got 7; expected a property (text)");
   CHECK(ErrorAfter("\"class\": \"cpu\"", "\"class\": \"tpu\"") ==
         "f.json: device_kinds[0] \"c1\": class: unknown device class \"tpu\"; did you mean "
-        "\"cpu\"? choices: cpu, gpu");
+        "\"cpu\"? choices: cpu, gpu, network");
   CHECK(
       ErrorAfter("\"f32\": 1e9", "\"f33\": 1e9")
           .find(
@@ -292,6 +292,22 @@ TEST_CASE("what is wrong is told by file, record and field") {
         "f.json: links[0]: ranges[1]: bytes_per_second: got 0; expected a number > 0");
   CHECK(ErrorAfter("\"factor\": 1.5", "\"factor\": \"x\"") ==
         "f.json: interference[0]: factor: got \"x\"; expected a finite number >= 0");
+}
+
+TEST_CASE("version 2 has the class network, and other tables are written as version 1") {
+  CostTable table;
+  table.kinds.push_back({.kind = {.name = "c1", .device_class = DeviceClass::kCpu}});
+  CHECK(FormatCostTable(table).find("\"version\": 1,") != std::string::npos);
+  table.kinds.push_back({.kind = {.name = "ring", .device_class = DeviceClass::kNetwork}});
+  const std::string text = FormatCostTable(table);
+  CHECK(text.find("\"version\": 2,") != std::string::npos);
+  CHECK(text.find("\"class\": \"network\"") != std::string::npos);
+  const CostTable read = ParseCostTable(text, "f.json");
+  CHECK(read.Find("c1")->kind.device_class == DeviceClass::kCpu);
+  CHECK(read.Find("ring")->kind.device_class == DeviceClass::kNetwork);
+  CHECK(FormatCostTable(read) == text);
+  CHECK(ErrorAfter("\"version\": 1", "\"version\": 3") ==
+        "f.json: version: expected at most 2, got 3: made by a newer version of emplace");
 }
 
 TEST_CASE("a record that is there twice is refused") {
