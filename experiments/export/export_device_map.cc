@@ -44,7 +44,7 @@ ModuleConflict Decide(const Problem& problem,
   if (best < 0) {
     throw InputError(
         fmt::format("graph \"{}\": a device_map needs one device for module \"{}\", but no device "
-                    "may run all of its ops and the ops bound to them (device_kinds)",
+                    "may run all of its ops and the ops bound to them (device_kinds, devices)",
                     problem.graph().name(),
                     first_unit));
   }

@@ -1,6 +1,7 @@
 #include "experiments/problem/load.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -77,13 +78,19 @@ void CheckDeviceKinds(const Graph& graph,
                       const Cluster* cluster,
                       const std::string& where,
                       bool strict) {
-  std::vector<std::string> known{"cpu", "gpu"};
+  std::vector<std::string> known = DeviceClassNames();
   if (cluster != nullptr) {
     for (const DeviceKind& kind : cluster->kinds()) known.push_back(kind.name);
   }
-  if (FindUnknownDeviceKinds(graph, known).empty()) return;
-  for (const auto& [name, kind] : KindsOfConfigs()) known.push_back(name);
   std::vector<std::string> warnings = FindUnknownDeviceKinds(graph, known);
+  if (!warnings.empty()) {
+    for (const auto& [name, kind] : KindsOfConfigs()) known.push_back(name);
+    warnings = FindUnknownDeviceKinds(graph, known);
+  }
+  if (cluster != nullptr) {
+    std::ranges::move(FindUnmatchedDevices(graph, cluster->DeviceNames()),
+                      std::back_inserter(warnings));
+  }
   for (std::string& warning : warnings) warning.insert(0, where + ": ");
   PrintGraphWarnings(warnings, where, strict);
 }

@@ -20,9 +20,9 @@ namespace emplace {
 /// @throws InputError as ReadGraph() does
 std::shared_ptr<const Graph> LoadGraph(const std::filesystem::path& path, bool strict = false);
 
-/// Warns on stderr if ops name device kinds that do not exist.
-/// @param cluster  may be nullptr; adds its kinds to the classes and the kinds of the configs
-///   folder
+/// Warns on stderr if ops name device kinds or devices that do not exist.
+/// @param cluster  may be nullptr: devices are then not looked at; adds its kinds to the classes
+///   and the kinds of the configs folder
 /// @param where    names the graph in messages
 /// @param strict   refuses a graph with warnings, after printing them
 /// @throws InputError

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/glob.h"
 #include "framework/cost/cost_table.h"
 #include "framework/cost/fitted_costs.h"
 #include "framework/cost/op_kind.h"
@@ -121,6 +122,16 @@ struct Cost {
                              const Op& op,
                              const DeviceKind& kind,
                              const std::string& missing) {
+  if (kind.device_class == DeviceClass::kNetwork) {
+    throw InputError(
+        fmt::format("{}: op \"{}\" ({}) has no cost_ns for device kind \"{}\" of class network, "
+                    "which has no roofline; expected a cost_ns of the op, or a cost table with "
+                    "times of the kind",
+                    where,
+                    op.name,
+                    op.kind,
+                    kind.name));
+  }
   throw InputError(
       fmt::format("{}: op \"{}\" ({}) has no cost_ns for device kind \"{}\", and that kind has no "
                   "{}; expected a cost_ns of the op, or peak and memory_bandwidth of the kind",
@@ -203,7 +214,8 @@ std::optional<Cost> KernelCost(const Graph& graph,
                                const Op& op,
                                const Work& work,
                                const DeviceKind& kind) {
-  if (!kind.fitted || kFloatTypes[work.dtype] != kind.fitted->dtype ||
+  if (!kind.fitted || kind.device_class == DeviceClass::kNetwork ||
+      kFloatTypes[work.dtype] != kind.fitted->dtype ||
       kind.fitted->bandwidth.count(std::string(ToString(work.op_class))) == 0) {
     return std::nullopt;
   }
@@ -221,7 +233,7 @@ std::optional<Cost> KernelCost(const Graph& graph,
 
 Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::string& where) {
   const double peak = rates.peak[work.dtype];
-  if (!(peak > 0)) {
+  if (!(peak > 0) || rates.kind->device_class == DeviceClass::kNetwork) {
     RefuseKind(where, op, *rates.kind, fmt::format("peak for {}", kFloatTypes[work.dtype]));
   }
   if (!(rates.memory_rate > 0)) RefuseKind(where, op, *rates.kind, "memory_bandwidth");
@@ -234,20 +246,61 @@ Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::st
           is_known ? CostSource::kRoofline : CostSource::kDefault};
 }
 
+// Returns a mask of the devices that an op names (Op::devices); all bits if it names none.
+std::uint64_t NamedDevices(const Graph& graph,
+                           const Op& op,
+                           const Cluster& cluster,
+                           const std::string& where) {
+  if (op.devices.empty()) return ~std::uint64_t{0};
+  std::uint64_t named = 0;
+  for (const std::string& pattern : op.devices) {
+    std::uint64_t matched = 0;
+    for (int d = 0; d < cluster.num_devices(); ++d) {
+      if (MatchesGlob(pattern, cluster.device(d).name)) matched |= std::uint64_t{1} << d;
+    }
+    if (matched == 0) {
+      throw InputError(
+          fmt::format("{}: graph \"{}\": op \"{}\": devices: no device of cluster \"{}\" matches "
+                      "\"{}\"{}",
+                      where,
+                      graph.name(),
+                      op.name,
+                      cluster.name(),
+                      pattern,
+                      ChoicesHint(pattern, cluster.DeviceNames())));
+    }
+    named |= matched;
+  }
+  return named;
+}
+
 [[noreturn]] void RefuseEverywhere(const std::string& where, const Op& op, const Cluster& cluster) {
-  std::vector<std::string> devices;
+  std::vector<std::string> devices, limits;
+  std::string_view reason = "is of these kinds";
+  if (!op.device_kinds.empty()) {
+    limits.push_back(fmt::format("device_kinds [{}]", fmt::join(op.device_kinds, ", ")));
+  }
+  if (!op.devices.empty()) {
+    limits.push_back(fmt::format("devices [{}]", fmt::join(op.devices, ", ")));
+    reason = "is allowed by both";
+  }
+  if (limits.empty()) {
+    limits.emplace_back("devices of other classes than network, as it names none");
+    reason = "is one";
+  }
   for (int d = 0; d < cluster.num_devices(); ++d) {
     const DeviceKind& kind = cluster.kind_of(d);
     devices.push_back(
         fmt::format("{} ({}, {})", cluster.device(d).name, kind.name, ToString(kind.device_class)));
   }
   throw InputError(
-      fmt::format("{}: op \"{}\" may only run on device_kinds [{}], but no device of cluster "
-                  "\"{}\" is of these kinds; the cluster has {}",
+      fmt::format("{}: op \"{}\" may only run on {}, but no device of cluster \"{}\" {}; the "
+                  "cluster has {}",
                   where,
                   op.name,
-                  fmt::join(op.device_kinds, ", "),
+                  fmt::join(limits, " and "),
                   cluster.name(),
+                  reason,
                   fmt::join(devices, ", ")));
 }
 
@@ -307,6 +360,10 @@ Costs ComputeCosts(const Graph& graph,
     if (kinds.back().measured == nullptr) continue;
     kinds.back().fitted.emplace(*kinds.back().measured, sources.prefer_in_situ);
   }
+  std::vector<std::uint64_t> devices_of_kind(kinds.size(), 0);
+  for (int d = 0; d < costs.num_devices; ++d) {
+    devices_of_kind[cluster.device(d).kind] |= std::uint64_t{1} << d;
+  }
   std::vector<int> num_modelled(kinds.size(), 0);
   std::unordered_map<std::string_view, OpClass> classes;
   const double limit = static_cast<double>(kMaxNanos / std::max(1, costs.num_ops));
@@ -319,8 +376,10 @@ Costs ComputeCosts(const Graph& graph,
     const auto [entry, is_new] = classes.emplace(op.kind, OpClass::kUnknown);
     if (is_new) entry->second = ClassifyOp(op.kind);
     const Work work{entry->second, FindDtype(graph, op)};
+    const std::uint64_t named = NamedDevices(graph, op, cluster, where);
     for (size_t k = 0; k < kinds.size(); ++k) {
-      if (!MayRunOn(op, *kinds[k].kind)) {
+      const bool is_named = op.devices.empty() || (named & devices_of_kind[k]) != 0;
+      if (!is_named || !MayRunOn(op, *kinds[k].kind)) {
         cost_on_kind[k] = forbidden_cost;
         continue;
       }
@@ -354,8 +413,8 @@ Costs ComputeCosts(const Graph& graph,
       }
     }
     bool is_allowed = false;
-    for (const Device& device : cluster.devices()) {
-      const Cost& cost = cost_on_kind[device.kind];
+    for (int d = 0; d < costs.num_devices; ++d) {
+      const Cost& cost = named >> d & 1 ? cost_on_kind[cluster.device(d).kind] : forbidden_cost;
       const bool forbidden = cost.nanos >= forbidden_cost.nanos;
       is_allowed |= !forbidden;
       costs.time.push_back(forbidden ? kMaxNanos : std::llround(cost.nanos));
@@ -374,10 +433,12 @@ Costs ComputeCosts(const Graph& graph,
 }
 
 bool MayRunOn(const Op& op, const DeviceKind& kind) {
-  return op.device_kinds.empty() ||
-         std::any_of(op.device_kinds.begin(), op.device_kinds.end(), [&](const std::string& name) {
-           return name == ToString(kind.device_class) || name == kind.name;
-         });
+  if (op.device_kinds.empty()) {
+    return kind.device_class != DeviceClass::kNetwork || !op.devices.empty();
+  }
+  return std::any_of(op.device_kinds.begin(), op.device_kinds.end(), [&](const std::string& name) {
+    return name == ToString(kind.device_class) || name == kind.name;
+  });
 }
 
 CostSourceShares ComputeCostSourceShares(const Costs& costs,

@@ -76,10 +76,15 @@ Grouping MergeHeavyEdges(const Graph& graph,
 /// - cost_ns: sums for the device kinds that every member has (storage without any counts as 0)
 /// - device_kinds: the names that all restricted members list (a class and a kind of it are two
 ///   names)
+/// - devices: the names and patterns of restricted members that lie within a pattern of each other
+///   restricted member: "gpu:0" of ["gpu:*"] and ["gpu:0"]. The names do not show that a member
+///   without device_kinds and devices may not run on a device of class network, which another one
+///   asks for; ContractCosts() (framework/cost/coarsened_costs.h) forbids that device.
 /// - colocate: groups whose ops shared a label share a label
 /// - tensors kept: those between groups, graph inputs, every role except activation and gradient,
 ///   and the tensors that kept aliases refer to; each group reads a tensor once
-/// @throws InputError naming the groups on a cycle, or two ops without a common device kind
+/// @throws InputError naming the groups on a cycle, or two ops without a common name in
+///   device_kinds or devices
 Graph Contract(const Graph& graph, const Grouping& grouping);
 
 /// Returns a finer grouping that can always be contracted. Groups are ordered by their first op in

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/base/glob.h"
 #include "framework/base/saturating.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/coarsen_internal.h"
@@ -79,6 +82,15 @@ std::vector<std::string> GroupLabels(const Graph& graph, const Grouping& groupin
   return result;
 }
 
+// Returns whether a pattern of devices matches every name that another pattern matches; false if
+// that is not obvious.
+bool Covers(const std::string& pattern, const std::string& other) {
+  if (pattern == other) return true;
+  // '?' must not match the '*' of the other pattern.
+  const bool is_unclear = pattern.find('?') != std::string::npos && other.find('*') != other.npos;
+  return !is_unclear && MatchesGlob(pattern, other);
+}
+
 class Contraction {
  public:
   Contraction(const Graph& graph, const Grouping& grouping)
@@ -108,7 +120,8 @@ class Contraction {
     op.name = GroupName(graph_, grouping_, group);
     op.kind = graph_.op(Costliest(members)).kind;
     op.colocate = labels_[group];
-    op.device_kinds = CommonKinds(members);
+    op.device_kinds = Common(members, &Op::device_kinds, "device_kinds", std::equal_to<>());
+    op.devices = Common(members, &Op::devices, "devices", Covers);
     op.cost_ns = SumCosts(members);
     op.phase = MostFrequentPhase(members);
     op.bytes_accessed = 0;
@@ -154,30 +167,49 @@ class Contraction {
     return static_cast<Phase>(std::max_element(count.begin(), count.end()) - count.begin());
   }
 
-  // Returns the names that every restricted member lists, in the order of the first; empty: any.
-  std::vector<std::string> CommonKinds(std::span<const int> members) const {
+  // Returns the names of all restricted members' lists that the other lists cover, in the order of
+  // their first occurrence; empty: any.
+  // @param covers  covers(a, b): whether the name a stands for all that b stands for
+  template <class Covering>
+  std::vector<std::string> Common(std::span<const int> members,
+                                  std::vector<std::string> Op::*list,
+                                  const char* key,
+                                  const Covering& covers) const {
     std::vector<std::string> common;
     int first = -1;
     for (int v : members) {
-      const std::vector<std::string>& kinds = graph_.op(v).device_kinds;
-      if (kinds.empty()) continue;
+      const std::vector<std::string>& names = graph_.op(v).*list;
+      if (names.empty()) continue;
       if (first < 0) {
-        common = kinds;
+        common = names;
         first = v;
         continue;
       }
-      std::erase_if(common, [&](const std::string& kind) {
-        return std::find(kinds.begin(), kinds.end(), kind) == kinds.end();
-      });
+      const auto is_covered_by = [&](const std::vector<std::string>& others) {
+        return [&](const std::string& name) {
+          return std::ranges::any_of(others,
+                                     [&](const auto& other) { return covers(other, name); });
+        };
+      };
+      std::vector<std::string> both;
+      std::ranges::copy_if(common, std::back_inserter(both), is_covered_by(names));
+      for (const std::string& name : names) {
+        if (is_covered_by(common)(name) && std::ranges::find(both, name) == both.end()) {
+          both.push_back(name);
+        }
+      }
+      common = std::move(both);
       if (common.empty()) {
         throw InputError(
-            fmt::format("{}: cannot contract the group of ops \"{}\" (device_kinds: {}) and \"{}\" "
-                        "(device_kinds: {}): their lists have no name in common",
+            fmt::format("{}: cannot contract the group of ops \"{}\" ({}: {}) and \"{}\" ({}: {}): "
+                        "their lists have no name in common",
                         graph_.name(),
                         graph_.op(first).name,
-                        fmt::join(graph_.op(first).device_kinds, ", "),
+                        key,
+                        fmt::join(graph_.op(first).*list, ", "),
                         graph_.op(v).name,
-                        fmt::join(kinds, ", ")));
+                        key,
+                        fmt::join(names, ", ")));
       }
     }
     return common;

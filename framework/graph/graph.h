@@ -53,6 +53,7 @@ struct Op {
   Phase phase = Phase::kForward;
   std::string colocate;                   ///< ops with the same label share a device; empty: none
   std::vector<std::string> device_kinds;  ///< classes or kind names it may run on; empty: any
+  std::vector<std::string> devices;       ///< names or patterns of devices; empty: any
   std::vector<std::pair<std::string, double>> cost_ns;  ///< measured cost [ns] by device kind
   std::string attributes;                               ///< JSON object text, or empty
   std::string extra;  ///< unknown keys of the file as a JSON object, or empty

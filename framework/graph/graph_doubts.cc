@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/error.h"
+#include "framework/base/glob.h"
 #include "framework/base/json.h"
 #include "framework/graph/coarsen_internal.h"
 #include "framework/graph/dtypes.h"
@@ -130,6 +131,24 @@ class Doubts {
                   std::ranges::find(known, lower) != known.end()
                       ? fmt::format("; did you mean {}?", QuoteJson(lower))
                       : Guess(name, choices));
+      }
+    }
+    lines.End();
+    return std::move(lines_);
+  }
+
+  std::vector<std::string> FindDevices(const std::vector<std::string>& devices) {
+    Lines lines(*this);
+    for (int v = 0; v < graph_.num_ops(); ++v) {
+      for (const std::string& pattern : graph_.op(v).devices) {
+        if (std::ranges::any_of(
+                devices, [&](const std::string& device) { return MatchesGlob(pattern, device); })) {
+          continue;
+        }
+        lines.Add("{}: devices: no device matches {}{}",
+                  AtOp(v),
+                  QuoteJson(pattern),
+                  Guess(pattern, devices));
       }
     }
     lines.End();
@@ -395,6 +414,11 @@ std::vector<std::string> FindDoubts(const Graph& graph) {
 std::vector<std::string> FindUnknownDeviceKinds(const Graph& graph,
                                                 std::span<const std::string> known) {
   return Doubts(graph).FindDeviceKinds(known);
+}
+
+std::vector<std::string> FindUnmatchedDevices(const Graph& graph,
+                                              const std::vector<std::string>& devices) {
+  return Doubts(graph).FindDevices(devices);
 }
 
 }  // namespace emplace

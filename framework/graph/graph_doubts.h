@@ -12,6 +12,7 @@
 // | a co-location label of one op            | nothing is placed together                        |
 // | a gradient that no op reads              | the update is missing, or reads another tensor    |
 // | a device kind without a device           | the op may run on fewer devices than intended     |
+// | a pattern in devices without a device    | the graph cannot be simulated on the cluster      |
 // | no producer, and a role other than input | the tensor is on every device at no cost          |
 // | an input with a producer, an alias of a tensor that its op does not read, a parameter from an |
 // | op in the step, a parameter or constant op with inputs or FLOPs: memory is counted wrongly    |
@@ -33,7 +34,7 @@
 
 namespace emplace {
 
-/// Returns one line for each kind of doubt, except device kinds: the first place with its value and
+/// Returns one line for each kind of doubt, except those below: the first place with its value and
 /// the expected value, and the number of further places. Returns no lines for a graph whose source
 /// contains `contracted`: its ops stand for groups and have summed values.
 std::vector<std::string> FindDoubts(const Graph& graph);
@@ -42,5 +43,10 @@ std::vector<std::string> FindDoubts(const Graph& graph);
 /// @param known  classes and names of device kinds
 std::vector<std::string> FindUnknownDeviceKinds(const Graph& graph,
                                                 std::span<const std::string> known);
+
+/// Returns at most one line for the names and patterns in `devices` of ops that match no device.
+/// @param devices  names of all devices of a cluster
+std::vector<std::string> FindUnmatchedDevices(const Graph& graph,
+                                              const std::vector<std::string>& devices);
 
 }  // namespace emplace

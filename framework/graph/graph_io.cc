@@ -97,17 +97,21 @@ std::string ReadDtype(const Json& value) {
       fmt::format("unknown element type {}{}", QuoteJson(shown), ChoicesHint(shown, names)));
 }
 
-std::vector<std::string> ReadDeviceKinds(const Json& value) {
-  std::vector<std::string> kinds;
-  if (value.is_null()) return kinds;
-  for (const Json& kind : ReadList(value, "a list of device classes or kinds, or null")) {
-    kinds.push_back(JsonText(kind, "a device class or kind"));
-    if (kinds.back().empty()) throw InputError("got \"\"; expected a device class or kind");
+// Reads the names that restrict where an op may run; empty for null.
+// @param names, name  describe the list and one of its texts in messages
+std::vector<std::string> ReadRestriction(const Json& value,
+                                         std::string_view names,
+                                         std::string_view name) {
+  std::vector<std::string> read;
+  if (value.is_null()) return read;
+  for (const Json& text : ReadList(value, fmt::format("a list of {}, or null", names))) {
+    read.push_back(JsonText(text, name));
+    if (read.back().empty()) throw InputError(fmt::format("got \"\"; expected {}", name));
   }
-  if (kinds.empty()) {
+  if (read.empty()) {
     throw InputError("got an empty list, so the op could run nowhere; expected null for \"any\"");
   }
-  return kinds;
+  return read;
 }
 
 std::vector<std::pair<std::string, double>> ReadCosts(Json& value) {
@@ -162,7 +166,14 @@ const KeyReaders<Op> kOpReaders = {
     {"phase",
      [](Op& op, Json& v) { op.phase = ReadChoice(v, "phase", &ParsePhase, Phase::kUpdate); }},
     {"colocate", [](Op& op, Json& v) { op.colocate = ReadLabel(v); }},
-    {"device_kinds", [](Op& op, Json& v) { op.device_kinds = ReadDeviceKinds(v); }},
+    {"device_kinds",
+     [](Op& op, Json& v) {
+       op.device_kinds = ReadRestriction(v, "device classes or kinds", "a device class or kind");
+     }},
+    {"devices",
+     [](Op& op, Json& v) {
+       op.devices = ReadRestriction(v, "device names or patterns", "a device name or pattern");
+     }},
     {"cost_ns", [](Op& op, Json& v) { op.cost_ns = ReadCosts(v); }},
     {"attributes", [](Op& op, Json& v) { op.attributes = ReadObjectText(v); }}};
 

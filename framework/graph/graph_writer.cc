@@ -71,6 +71,7 @@ void Append(std::string& text, int id, const Op& op, std::int64_t default_bytes)
   if (op.phase != Phase::kForward) record.Text("phase", ToString(op.phase));
   if (!op.colocate.empty()) record.Text("colocate", op.colocate);
   if (!op.device_kinds.empty()) record.TextList("device_kinds", op.device_kinds);
+  if (!op.devices.empty()) record.TextList("devices", op.devices);
   if (!op.cost_ns.empty()) {
     std::vector<std::string> costs;
     for (const auto& [kind, cost] : op.cost_ns) {

@@ -131,7 +131,7 @@ void CheckRoutes(const Graph& graph,
         throw InputError(
             fmt::format("cluster \"{}\": no route from \"{}\" to \"{}\", which op \"{}\" -> op "
                         "\"{}\" may need; add "
-                        "one under routes or restrict the ops' device_kinds",
+                        "one under routes or restrict the ops' device_kinds or devices",
                         cluster.name(),
                         cluster.device(from).name,
                         cluster.device(std::countr_zero(lost)).name,

@@ -40,6 +40,9 @@ void WriteGraphParts(std::ostream& out, const Graph& graph) {
     WriteRaw(out, op.phase);
     WriteRaw(out, op.device_kinds.size());
     for (const std::string& kind : op.device_kinds) WriteRawText(out, kind);
+    if (op.devices.empty()) continue;  // as before the key existed
+    WriteRaw(out, op.devices.size());
+    for (const std::string& pattern : op.devices) WriteRawText(out, pattern);
   }
 }
 

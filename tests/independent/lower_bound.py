@@ -83,19 +83,20 @@ def fractional_assignment(costs, capacity, most_pivots=200):
 def bound_range(graph, step):
     """(least, greatest) value that bound_ns may have; equal unless the LP was left early."""
     devices = step.machine.devices
-    of_kind = {device["kind"]: device for device in devices}
-    capacity = [sum(d["slots"] for d in devices if d["kind"] == kind) for kind in of_kind]
-    costs, groups = [], {}
+    kinds = list(dict.fromkeys(device["kind"] for device in devices))
+    capacity = [sum(d["slots"] for d in devices if d["kind"] == kind) for kind in kinds]
+    places, groups = [], {}  # places: per op, the devices where it may run
     for v, op in enumerate(step.ops):
-        costs.append(
-            [step.costs.of(op, kind) if allowed(op, d) else None for kind, d in of_kind.items()]
-        )
+        places.append({d for d, device in enumerate(devices) if allowed(op, device)})
         groups.setdefault(op["colocate"] if op.get("colocate") else v, []).append(v)
     for members in groups.values() if readings.BOUND_BY_GROUP else []:
-        for k in range(len(of_kind)):
-            if any(costs[v][k] is None for v in members):
-                for v in members:
-                    costs[v][k] = None
+        common = set.intersection(*(places[v] for v in members))
+        for v in members:
+            places[v] = common
+    costs = [
+        [step.costs.of(op, k) if k in {devices[d]["kind"] for d in places[v]} else None for k in kinds]
+        for v, op in enumerate(step.ops)
+    ]
     finish = {}
     for v in issue_order(step):
         finish[v] = max([finish[u] for u, _ in step.waits_for[v]], default=0)

@@ -211,9 +211,13 @@ class Step:
 
 
 def allowed(op, device):
-    """Whether the op may run on a device."""
-    kinds = op.get("device_kinds")
-    return kinds is None or device["kind"] in kinds or device["class"] in kinds
+    """Whether the op may run on a device: one with name, kind and class."""
+    kinds, names = op.get("device_kinds"), op.get("devices")
+    if kinds is None and names is None:
+        return device["class"] != "network"
+    if kinds is not None and device["kind"] not in kinds and device["class"] not in kinds:
+        return False
+    return names is None or matched(names, [device["name"]]) == [0]
 
 
 def upward_ranks(step):

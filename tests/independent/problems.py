@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from costs import CLASS_OF_KIND, FIGURES, signature
-from model import matched
+from model import allowed, matched
 
 # What a problem may contain; each can be switched off (differential.py --without NAME,...).
 FEATURES = {
@@ -17,6 +17,7 @@ FEATURES = {
     "constraints": "ops that may run on some device kinds only",
     "control": "control edges",
     "copied-outputs": "tensors of role output with readers on other devices",
+    "devices": "ops that may run on devices of some names only",
     "duplicates": "ops that list a tensor or a control input twice",
     "fractions": "costs and times that are not whole ns, bandwidths that are not whole B/s",
     "gaps": "idle times after ops and transfers",
@@ -30,6 +31,7 @@ FEATURES = {
     "large": "costs, bytes and capacities up to 1e15",
     "outputs": "tensors that are never released",
     "measured": "ops with times from a cost file, some with figures of interference",
+    "network": "devices that run only ops that ask for them",
     "occupies": "channels that occupy devices",
     "overlaps": "pairs with several routes, and routes beside a shorthand",
     "resident": "parameters, buffers, optimizer state",
@@ -164,7 +166,7 @@ def _add_measured(rng, has, scale, problem):
     decoy = {"matmul": {"sensitivity": 3, "pressure": 3}, "transfer": {"pressure": 2}}
     problem["costs"] = {
         "format": "emplace-costs",
-        "version": 1,
+        "version": 2 if any(kind["class"] == "network" for kind in kinds.values()) else 1,
         "machine": "none",
         "device_kinds": [
             {"name": name, "class": kind["class"], "interference": decoy, "gap_ns": 777}
@@ -232,6 +234,7 @@ def _add_interference(rng, cluster, op_kinds):
                 for name in chosen
             }
     patterns = names + sorted({name.split(":")[0] + ":*" for name in names}) + ["*", "?pu:*"]
+    patterns = [pattern for pattern in patterns if matched(pattern, names)]
     groups = [rng.choice(patterns) for _ in range(2)]
     groups += [rng.choices(patterns, k=rng.randint(1, 3)) for _ in range(3)]
     groups = [group for group in groups if len(matched(group, names)) > 1]
@@ -246,7 +249,7 @@ def _cluster(rng, has, scale):
     count = rng.choice([4, 5, 6] if has["fan"] else [1, 2, 2, 3, 3, 4, 4, 5, 6])
     kinds = {}
     for name in ["ka", "kb", "kc", "kd"][: rng.randint(1, 4)]:
-        kinds[name] = {"class": rng.choice(["cpu", "gpu"])}
+        kinds[name] = {"class": rng.choice(["cpu", "gpu"] + ["network"] * has["network"])}
         if has["gaps"] and rng.random() < 0.7:
             kinds[name]["gap"] = _time(rng, has, scale)
         if has["cold-reads"] and rng.random() < 0.7:
@@ -257,7 +260,7 @@ def _cluster(rng, has, scale):
                     kinds[name][key] = _time(rng, has, scale)
         if rng.random() < 0.3:  # none of these may matter
             kinds[name].update({"overhead": 777, "pays_transfers": rng.choice([True, False])})
-    devices, seen = [], {"cpu": 0, "gpu": 0}
+    devices, seen = [], {"cpu": 0, "gpu": 0, "network": 0}
     for _ in range(count):
         kind = rng.choice(sorted(kinds))
         name = kinds[kind]["class"]
@@ -413,17 +416,38 @@ def _graph(rng, has, scale, cluster, op_kinds):
             op["workspace_bytes"] = _size(rng, has, scale)
         if has["constraints"] and rng.random() < 0.4:
             own = devices[place]["kind"]
-            extra = rng.sample(sorted(kinds) + ["cpu", "gpu"], rng.randint(0, 2))
+            extra = rng.sample(sorted(kinds) + ["cpu", "gpu", "network"], rng.randint(0, 2))
             op["device_kinds"] = sorted({rng.choice([own, kinds[own]["class"]]), *extra})
-            for kind in sorted(kinds) if has["bare"] else []:
-                if not {kind, kinds[kind]["class"]} & set(op["device_kinds"]):
-                    op.get("cost_ns", {}).pop(kind, None)
+        if has["devices"] and rng.random() < 0.4:
+            op["devices"] = _patterns(rng, devices, place)
+        described = [{**device, "class": kinds[device["kind"]]["class"]} for device in devices]
+        if not allowed(op, described[place]):  # a network device, for which the op does not ask
+            own = [devices[place]["kind"], "network"]
+            op.update(
+                rng.choice(
+                    [
+                        {"device_kinds": [rng.choice(own)]},
+                        {"devices": _patterns(rng, devices, place)},
+                    ]
+                )
+            )
+        open_kinds = {device["kind"] for device in described if allowed(op, device)}
+        for kind in sorted(set(kinds) - open_kinds) if has["bare"] else []:
+            op.get("cost_ns", {}).pop(kind, None)
         ops.append(op)
         places.append(place)
     _add_aliases(has, tensors, ops, places, alias_bases)
     if "copied-outputs" not in has or not has["copied-outputs"]:
         _keep_outputs_home(tensors, ops, places)
     return _renumbered(rng, has, tensors, ops, places)
+
+
+def _patterns(rng, devices, place):
+    """Names and patterns of devices that match the one at `place`."""
+    names = [device["name"] for device in devices]
+    own = names[place]
+    patterns = [own, own, own[:-1] + "?", own.split(":")[0] + ":*", "*:" + own[-1], "*"]
+    return sorted({rng.choice(patterns), *rng.sample(names, rng.randint(0, min(2, len(names))))})
 
 
 def _number(time):

@@ -30,7 +30,8 @@ class Doubts(Folder):
     def test_messages_are_those_of_the_program(self) -> None:
         for case in SHARED["cases"]:
             with self.subTest(case["case"]):
-                found = graph_doubts.doubts(changed(case["change"]), case.get("device_kinds", []))
+                found = graph_doubts.doubts(changed(case["change"]), case.get("device_kinds", []),
+                                            case.get("devices", []))
                 self.assertEqual(found, case["doubts"])
 
     def test_a_builder_warns_or_refuses(self) -> None:

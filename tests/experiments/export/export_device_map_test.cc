@@ -103,10 +103,11 @@ TEST_CASE("bound modules that no device may run together are refused") {
   const auto picky = std::make_shared<const Graph>(
       "net", std::vector<Tensor>(graph->tensors().begin(), graph->tensors().end()), ops);
   const Problem problem = OpByOp(picky, CpuAndGpus(1));
-  CHECK_THROWS_WITH_AS(MakeDeviceMap(problem, {0, 1, 1}),
-                       "graph \"net\": a device_map needs one device for module \"a\", but no "
-                       "device may run all of its ops and the ops bound to them (device_kinds)",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      MakeDeviceMap(problem, {0, 1, 1}),
+      "graph \"net\": a device_map needs one device for module \"a\", but no "
+      "device may run all of its ops and the ops bound to them (device_kinds, devices)",
+      InputError);
   ops[1].device_kinds = {};  // gpu:0 has most of the time, but only cpu:0 may run all
   const auto possible = std::make_shared<const Graph>(
       "net", std::vector<Tensor>(graph->tensors().begin(), graph->tensors().end()), ops);

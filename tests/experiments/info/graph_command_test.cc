@@ -131,6 +131,17 @@ TEST_CASE("likely mistakes are warnings, and refused with --strict") {
       "bad.json: ops[5] \"conv\": device_kinds: no device is of the class or kind \"GPU\"; did you "
       "mean \"gpu\"?\n";
 
+  graph = shared["graph"];
+  graph["ops"][5]["devices"] = {"gpu:*", "gpu0"};
+  WriteText(folder / "far.json", graph.dump());
+  CHECK(RunEmplace({"graph", "validate", "far.json", "--strict"}, here).exit_code == 0);
+  const ProcessResult far =
+      RunEmplace({"graph", "validate", "far.json", "--cluster", "2xk80", "--strict"}, here);
+  CHECK(far.exit_code == 2);
+  CHECK(
+      far.err.starts_with("emplace: warning: far.json: ops[5] \"conv\": devices: no device "
+                          "matches \"gpu0\"; did you mean \"gpu:0\"?\n"));
+
   const ProcessResult good = RunEmplace({"graph", "validate", "good.json", "--strict"}, here);
   CHECK(good.exit_code == 0);
   CHECK(good.err == "");

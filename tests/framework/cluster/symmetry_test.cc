@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "framework/cluster/cluster_io.h"
+#include "framework/cost/cost_model.h"
 #include "framework/cost/costs.h"
 #include "tests/support/problems.h"
 
@@ -94,6 +96,29 @@ TEST_CASE("each figure of a device tells devices apart") {
   slots.AllToAll(1, kGigabytePerSecond);
   slots.Op("a", {5});
   CHECK(SymmetriesOf(slots, 10).size() == 1);
+}
+
+TEST_CASE("an op that names one of several equal devices tells it apart") {
+  const Cluster cluster = ParseCluster(
+      ConfigNode::FromString("name: three\ndevice_kinds: {g: {class: gpu}}\n"
+                             "devices: [{name: g0, kind: g}, {name: g1, kind: g}, {name: g2, kind: "
+                             "g}]\nall_to_all: {bandwidth: 1GB/s}\n",
+                             "three.yaml"),
+      {});
+  const auto classes = [&](const std::vector<std::string>& devices) {
+    Op op;
+    op.name = "a";
+    op.kind = "k";
+    op.cost_ns = {{"g", 5.0}};
+    op.devices = devices;
+    return InterchangeableDevices(cluster,
+                                  DevicesOfEqualCosts(ComputeCosts(Graph("g", {}, {op}), cluster)));
+  };
+  CHECK(classes({}) == std::vector<int>{0, 0, 0});
+  CHECK(classes({"g*"}) == std::vector<int>{0, 0, 0});
+  CHECK(classes({"g0"}) == std::vector<int>{0, 1, 1});
+  CHECK(classes({"g1", "g2"}) == std::vector<int>{0, 1, 1});
+  CHECK(classes({"g1"}) == std::vector<int>{0, 1, 0});
 }
 
 TEST_CASE("what shares a channel tells devices apart") {

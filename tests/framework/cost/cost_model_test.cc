@@ -207,6 +207,78 @@ TEST_CASE("device_kinds take class names and kind names") {
   CHECK(on_fast.allowed(0, 2));
 }
 
+// Whether an op may run on f0, s0 and f1 of MakeCluster().
+std::vector<bool> Allowed(const std::vector<std::string>& kinds,
+                          const std::vector<std::string>& devices) {
+  Op op = CostedOp("a", "AddV2", 0, 1000);
+  op.device_kinds = kinds;
+  op.devices = devices;
+  const Costs costs = Compute(op);
+  return {costs.allowed(0, 0), costs.allowed(0, 1), costs.allowed(0, 2)};
+}
+
+TEST_CASE("devices take names and patterns, and hold together with device_kinds") {
+  using Bits = std::vector<bool>;
+  CHECK(Allowed({}, {}) == Bits{true, true, true});
+  CHECK(Allowed({}, {"f1"}) == Bits{false, false, true});
+  CHECK(Allowed({}, {"f?"}) == Bits{true, false, true});
+  CHECK(Allowed({}, {"*0"}) == Bits{true, true, false});
+  CHECK(Allowed({}, {"s0", "f1"}) == Bits{false, true, true});
+  CHECK(Allowed({"gpu"}, {"*0"}) == Bits{true, false, false});
+  CHECK(Allowed({"slow", "fast"}, {"*"}) == Bits{true, true, true});
+  Op op = CostedOp("a", "AddV2", 0, 1000);
+  const Costs everywhere = Compute(op);
+  op.devices = {"f1"};
+  const Costs pinned = Compute(op);
+  CHECK(pinned.at(0, 0) == kMaxNanos);
+  CHECK(pinned.at(0, 2) == everywhere.at(0, 2));
+  CHECK(DevicesOfEqualCosts(everywhere) == std::vector<int>{0, 1, 0});
+  CHECK(DevicesOfEqualCosts(pinned) == std::vector<int>{0, 0, 2});  // f0 and s0: nowhere
+}
+
+// An accelerator without figures, a GPU, and two communicators, of which one kind has figures.
+Cluster WithNetwork() {
+  return ParseCluster(
+      ConfigNode::FromString(
+          "name: net\n"
+          "device_kinds:\n"
+          "  bare: {class: gpu}\n"
+          "  gpu: {class: gpu, peak: {f32: 1TFLOP/s}, memory_bandwidth: 100GB/s}\n"
+          "  ring: {class: network, peak: {f32: 1TFLOP/s}, memory_bandwidth: 100GB/s}\n"
+          "  tree: {class: network}\n"
+          "devices: [{name: b0, kind: bare}, {name: g0, kind: gpu}, {name: r0, kind: ring},\n"
+          "          {name: r1, kind: ring}, {name: t0, kind: tree}]\n",
+          "net.yaml"),
+      {});
+}
+
+TEST_CASE("a network device runs only ops that ask for it") {
+  const Cluster cluster = WithNetwork();
+  const auto allowed = [&](const std::vector<std::string>& kinds,
+                           const std::vector<std::string>& devices,
+                           const std::string& kind = "k") {
+    Op op = CostedOp("a", kind, 0, 1000);
+    op.cost_ns = {{"bare", 1}, {"gpu", 2}, {"ring", 3}, {"tree", 4}};
+    op.device_kinds = kinds;
+    op.devices = devices;
+    const Costs costs = ComputeCosts(Graph("g", {}, {op}), cluster);
+    std::string names;
+    for (int d = 0; d < cluster.num_devices(); ++d) {
+      if (costs.allowed(0, d)) names += (names.empty() ? "" : " ") + cluster.device(d).name;
+    }
+    return names;
+  };
+  CHECK(allowed({}, {}) == "b0 g0");
+  CHECK(allowed({}, {}, "parameter") == "b0 g0");
+  CHECK(allowed({"network"}, {}) == "r0 r1 t0");
+  CHECK(allowed({"gpu", "tree"}, {}) == "b0 g0 t0");
+  CHECK(allowed({}, {"r?"}) == "r0 r1");
+  CHECK(allowed({}, {"*"}) == "b0 g0 r0 r1 t0");
+  CHECK(allowed({}, {"*0"}, "parameter") == "b0 g0 r0 t0");
+  CHECK(allowed({"network"}, {"*1", "g0"}) == "r1");
+  CHECK(allowed({"gpu"}, {"*0"}) == "b0 g0");
+}
+
 void CheckRefused(const std::function<void()>& f, const std::string& expected) {
   const std::string message = testing::MessageOf<InputError>(f);
   INFO("message: ", message);
@@ -246,6 +318,60 @@ TEST_CASE("what cannot be costed is refused by name") {
       fmt::format("op \"conv1\" costs 1e+19 ns on device kind \"bare\", expected less than "
                   "{:.4g} ns in a graph of 1 ops",
                   double(kMaxNanos)));
+}
+
+TEST_CASE("an op whose devices or kinds leave nothing is refused by name") {
+  Op op = CostedOp("conv1", "Conv2D", 1, 1);
+  const auto refusal = [&](const std::vector<std::string>& kinds,
+                           const std::vector<std::string>& devices) {
+    op.device_kinds = kinds;
+    op.devices = devices;
+    return testing::MessageOf<InputError>([&] { Compute(op); });
+  };
+  CHECK(refusal({}, {"f0", "s?0"}) ==
+        "costs: graph \"g\": op \"conv1\": devices: no device of cluster \"pair\" matches \"s?0\"; "
+        "did you mean \"s0\"? choices: f0, s0, f1");
+  CHECK(refusal({"gpu"}, {"s*"}) ==
+        "costs: op \"conv1\" may only run on device_kinds [gpu] and devices [s*], but no device of "
+        "cluster \"pair\" is allowed by both; the cluster has f0 (fast, gpu), s0 (slow, cpu), f1 "
+        "(fast, gpu)");
+  const Cluster only_network =
+      ParseCluster(ConfigNode::FromString("name: n\ndevice_kinds: {ring: {class: network}}\n"
+                                          "devices: [{name: r0, kind: ring}]\n",
+                                          "n"),
+                   {});
+  CheckRefused([&] { ComputeCosts(Graph("g", {}, {CostedOp("a", "k", 0, 0)}), only_network); },
+               "costs: op \"a\" may only run on devices of other classes than network, as it names "
+               "none, but no device of cluster \"n\" is one; the cluster has r0 (ring, network)");
+}
+
+TEST_CASE("an op needs costs only for the kinds of its devices, and no roofline on a network") {
+  const Cluster cluster = WithNetwork();
+  Op op = CostedOp("a", "AddV2", 1, 1);
+  const auto costs = [&] { return ComputeCosts(Graph("g", {}, {op}), cluster, "g.json"); };
+  CheckRefused([&] { costs(); }, "op \"a\" (AddV2) has no cost_ns for device kind \"bare\"");
+  op.devices = {"g0"};
+  CHECK(costs().allowed(0, 1));
+  op.devices = {"g0", "r1"};  // whose kind has figures
+  CHECK(testing::MessageOf<InputError>([&] { costs(); }) ==
+        "g.json: op \"a\" (AddV2) has no cost_ns for device kind \"ring\" of class network, which "
+        "has no roofline; expected a cost_ns of the op, or a cost table with times of the kind");
+  op.cost_ns = {{"ring", 7.0}};
+  CHECK(costs().at(0, 3) == 7);
+  op.cost_ns.clear();
+  op.kind = "Reshape";  // free, as on every device
+  CHECK(costs().at(0, 3) == 0);
+  CHECK(costs().source_at(0, 3) == CostSource::kFree);
+  op.kind = "AddV2";
+  CostTable table;
+  table.kinds.push_back({.kind = {.name = "ring", .device_class = DeviceClass::kNetwork}});
+  const Graph graph("g", {}, {op});
+  table.kinds[0].ops.push_back(
+      {.signature = OpSignature(graph, 0), .kind = "AddV2", .isolated = Timing{9, 9, 9, 9, 9}});
+  const CostTable read = ParseCostTable(FormatCostTable(table), "t.json");
+  const Costs timed = ComputeCosts(graph, cluster, "g.json", {.table = &read});
+  CHECK(timed.at(0, 3) == 9);
+  CHECK_FALSE(timed.allowed(0, 2));
 }
 
 TEST_CASE("shares of a placement's time by source") {

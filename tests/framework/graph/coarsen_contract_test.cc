@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -5,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/error.h"
+#include "framework/base/glob.h"
 #include "framework/graph/coarsen.h"
 #include "tests/framework/graph/random_graph.h"
 #include "tests/support/paths.h"
@@ -128,6 +130,68 @@ TEST_CASE("device kinds are intersected by name, an empty intersection is refuse
   CHECK(MessageOf<InputError>([&] { Contract(diamond.Build(), one); }) ==
         "diamond: cannot contract the group of ops \"a\" (device_kinds: k80) and \"b\" "
         "(device_kinds: cpu): their lists have no name in common");
+}
+
+TEST_CASE("devices: names and patterns that lie within those of all others, else refused") {
+  using Names = std::vector<std::string>;
+  const auto common = [](const std::vector<Names>& devices) {
+    Diamond diamond;
+    for (std::size_t v = 0; v < devices.size(); ++v) diamond.ops[v].devices = devices[v];
+    return Contract(diamond.Build(), Grouping(Ids{0, 0, 0, 0})).op(0).devices;
+  };
+  CHECK(common({}) == Names{});
+  CHECK(common({{}, {"gpu:1", "gpu:0"}}) == Names{"gpu:1", "gpu:0"});
+  CHECK(common({{"gpu:1", "gpu:0"}, {"gpu:0", "cpu:0", "gpu:1"}}) == Names{"gpu:1", "gpu:0"});
+  CHECK(common({{"gpu:*"}, {"gpu:1", "cpu:0"}}) == Names{"gpu:1"});
+  CHECK(common({{"gpu:1", "cpu:*"}, {}, {"gpu:?", "cpu:0"}}) == Names{"gpu:1", "cpu:0"});
+  CHECK(common({{"*"}, {"gpu:*"}, {"gpu:1?"}, {"gpu:10"}}) == Names{"gpu:10"});
+  const auto refusal = [&](const Names& a, const Names& b) {
+    return MessageOf<InputError>([&] { common({a, b}); });
+  };
+  CHECK(refusal({"gpu:0", "gpu:2"}, {"gpu:1"}) ==
+        "diamond: cannot contract the group of ops \"a\" (devices: gpu:0, gpu:2) and \"b\" "
+        "(devices: gpu:1): their lists have no name in common");
+  // '?' does not match all that '*' does; patterns of which neither covers the other are not split.
+  CHECK(common({{"gpu:?"}, {"gpu:*"}}) == Names{"gpu:?"});
+  CHECK(refusal({"gpu:?"}, {"*:0"}).find("no name in common") != std::string::npos);
+}
+
+TEST_CASE("devices of random groups match no device that a member does not match") {
+  Rng rng(11);
+  const std::vector<std::string> names = {"g:0", "g:1", "g:10", "c:0", "c:1"};
+  const std::vector<std::string> patterns = {
+      "g:0", "g:1", "g:10", "c:0", "g:*", "g:?", "g:1*", "?:0", "*", "*:?", "g:1?", "*0"};
+  const auto allowed = [&](const std::vector<std::string>& devices) {
+    int mask = 0;
+    for (std::size_t d = 0; d < names.size(); ++d) {
+      const bool any = std::ranges::any_of(
+          devices, [&](const std::string& pattern) { return MatchesGlob(pattern, names[d]); });
+      if (devices.empty() || any) mask |= 1 << d;
+    }
+    return mask;
+  };
+  int contracted = 0, exact = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    Diamond diamond;
+    int all = 31;
+    for (Op& op : diamond.ops) {
+      for (int i = UniformInt(rng, 4); i > 0; --i) {
+        op.devices.push_back(patterns[UniformInt(rng, static_cast<int>(patterns.size()))]);
+      }
+      all &= allowed(op.devices);
+    }
+    std::vector<std::string> devices;
+    try {
+      devices = Contract(diamond.Build(), Grouping(Ids{0, 0, 0, 0})).op(0).devices;
+    } catch (const InputError&) {
+      continue;
+    }
+    ++contracted;
+    exact += allowed(devices) == all;
+    CHECK((allowed(devices) & ~all) == 0);
+  }
+  CHECK(contracted > 200);
+  CHECK(exact > contracted / 2);
 }
 
 TEST_CASE("groups whose ops shared labels share one") {

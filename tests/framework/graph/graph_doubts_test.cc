@@ -1,6 +1,8 @@
 #include "framework/graph/graph_doubts.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,15 @@ TEST_CASE("each plausible mistake is named, and nothing else") {
       changed[json::json_pointer(at)] = value;
     }
     const Graph graph = ParseGraph(changed.dump(), "g.json");
-    std::vector<std::string> known{"cpu", "gpu"};
+    std::vector<std::string> known{"cpu", "gpu", "network"};
     for (const json& kind : entry.value("device_kinds", json::array())) known.push_back(kind);
     std::vector<std::string> found = FindDoubts(graph);
     for (std::string& line : FindUnknownDeviceKinds(graph, known)) {
       found.push_back(std::move(line));
+    }
+    if (entry.contains("devices")) {
+      const auto devices = entry["devices"].get<std::vector<std::string>>();
+      std::ranges::move(FindUnmatchedDevices(graph, devices), std::back_inserter(found));
     }
     const auto expected = entry["doubts"].get<std::vector<std::string>>();
     CHECK(fmt::format("{}", fmt::join(found, "\n")) ==

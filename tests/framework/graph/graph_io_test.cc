@@ -68,6 +68,7 @@ TEST_CASE("every key of the format is read") {
             {"id": 1, "name": "Conv2d_1a", "kind": "aten.convolution", "inputs": [0, 1, 0],
              "outputs": [2], "control_inputs": [0], "flops": 1.2e9, "bytes_accessed": 81000000,
              "workspace_bytes": 5, "phase": "backward", "colocate": "c", "device_kinds": ["gpu", "k80"],
+             "devices": ["gpu:*", "cpu:0"],
              "cost_ns": {"p100": 400000.5, "k80": 812000}, "attributes": {"stride": [2,2], "a": 1}}]})",
       "g.json");
   CHECK(graph.name() == "inception_v3");
@@ -95,6 +96,8 @@ TEST_CASE("every key of the format is read") {
   CHECK(conv.phase == Phase::kBackward);
   CHECK(conv.colocate == "c");
   CHECK(conv.device_kinds == std::vector<std::string>{"gpu", "k80"});
+  CHECK(conv.devices == std::vector<std::string>{"gpu:*", "cpu:0"});
+  CHECK(graph.op(0).devices.empty());
   CHECK(conv.cost_ns ==
         std::vector<std::pair<std::string, double>>{{"p100", 400000.5}, {"k80", 812000.0}});
   CHECK(conv.attributes == R"({"stride":[2,2],"a":1})");
@@ -169,6 +172,13 @@ TEST_CASE("values of the wrong form are named with what was expected") {
         "nowhere; expected null for \"any\"");
   CHECK(OpMessage("device_kinds", "[\"\"]") ==
         "device_kinds: got \"\"; expected a device class or kind");
+  CHECK(OpMessage("devices", "\"gpu:0\"") ==
+        "devices: got \"gpu:0\"; expected a list of device names or patterns, or null");
+  CHECK(OpMessage("devices", "[]") ==
+        "devices: got an empty list, so the op could run nowhere; expected null for \"any\"");
+  CHECK(OpMessage("devices", "[\"gpu:0\", \"\"]") ==
+        "devices: got \"\"; expected a device name or pattern");
+  CHECK(OpMessage("devices", "[7]") == "devices: got 7; expected a device name or pattern (text)");
   CHECK(OpMessage("cost_ns", "5") == "cost_ns: got 5; expected an object of device kind -> ns");
   CHECK(OpMessage("cost_ns", "{\"p100\": 1, \"k80\": -1}") == "cost_ns: k80: got -1" + amount);
   CHECK(OpMessage("attributes", "null") == "attributes: got null; expected an object");

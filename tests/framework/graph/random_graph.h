@@ -17,7 +17,7 @@ namespace emplace::testing {
 
 struct RandomGraphOptions {
   bool connected = false;  ///< every op but the first reads a tensor of an earlier one
-  bool plain = false;      ///< no aliases, labels, device kinds
+  bool plain = false;      ///< no aliases, labels, device kinds, devices
 };
 
 inline std::string RandomText(Rng& rng) {
@@ -74,6 +74,7 @@ inline Graph RandomGraph(Rng& rng, int num_ops, const RandomGraphOptions& option
     }
     if (!options.plain && chance(5)) op.colocate = "label" + std::to_string(UniformInt(rng, 4));
     if (!options.plain && chance(5)) op.device_kinds = {"gpu", "haswell"};
+    if (!options.plain && chance(5)) op.devices = {"gpu:?", "cpu:*", RandomText(rng)};
     if (chance(4)) op.attributes = "{\"stride\":[2,2],\"pad\":{\"mode\":\"same\",\"value\":-0.5}}";
     if (chance(8)) op.extra = "{\"stream\":3}";
     for (int k = options.connected ? 1 : (chance(6) ? 0 : 1 + chance(3)); k > 0; --k) {

@@ -595,7 +595,7 @@ TEST_CASE("problems that cannot be solved are refused with their reason") {
   unrouted.Op("b", {1}, {0});
   CHECK(refusal(unrouted) ==
         "cluster \"test_cluster\": no route from \"d0\" to \"d1\", which op \"a\" -> op \"b\" "
-        "may need; add one under routes or restrict the ops' device_kinds");
+        "may need; add one under routes or restrict the ops' device_kinds or devices");
   CHECK_NOTHROW(unrouted.Build(one_group));  // within a group nothing crosses
   ProblemBuilder bound = Apart(2);
   bound.Op("a", {1, kMaxNanos});

@@ -18,7 +18,7 @@ RESIDENT_ROLES = ("parameter", "buffer", "optimizer_state")  # of tensors that m
 
 _FACTOR = 1.9     # counting a multiply-add once, or f32 sizes for f16 elements, gives an error of factor 2
 _ROUNDING = 512   # [B] that an allocator may add to a tensor
-_DEVICE_CLASSES = ("cpu", "gpu")
+_DEVICE_CLASSES = ("cpu", "gpu", "network")
 _PRODUCTS = {"matmul": 0, "batchmatmul": 0, "mm": 0, "bmm": 0, "gemm": 0, "linear": 0,
              "addmm": 1, "baddbmm": 1}  # position of the first factor
 _CONVOLUTIONS = ("conv", "conv1d", "conv2d", "conv3d", "convolution")
@@ -26,11 +26,12 @@ _OTHER_WORK = ("convolution_backward", "convtranspose", "dot_general", "conv_gen
                "conv3dbackprop", "depthwiseconv2dnative")  # prefixes of kinds that have FLOPs but no formula here
 
 
-def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = ()) -> list[str]:
+def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = (), devices: Sequence[str] = ()) -> list[str]:
     """Returns one line for each sort of doubt: the first place, and how many more. `document` must keep the rules.
 
-    If the graph's source says `contracted`, an op stands for a group of ops, and only the device kinds are checked.
-    device_kinds: names that ops may ask for beside "cpu" and "gpu"; empty: only these two are compared.
+    If the graph's source says `contracted`, an op stands for a group of ops, and only device kinds and devices are
+    checked. device_kinds: names that ops may ask for beside the classes "cpu", "gpu" and "network"; empty: only the
+    classes are compared. devices: names of the cluster's devices; empty: `devices` of ops are not compared.
     """
     found: list[str] = []
     graph = _Graph(document)
@@ -38,6 +39,7 @@ def doubts(document: Mapping[str, Any], device_kinds: Sequence[str] = ()) -> lis
         for check in (*_OF_ROLES, _no_flops, _flops, _bytes, _forward_op, _label, _gradient):
             _fold(check(graph), found)
     _fold(_device_kinds(graph, device_kinds), found)
+    _fold(_devices(graph, devices), found)
     return found
 
 
@@ -260,6 +262,15 @@ def _device_kinds(graph: _Graph, device_kinds: Sequence[str]) -> Iterator[_Line]
             yield lambda: (
                 f"{graph.at_op(v)}: device_kinds: no device is of the class or kind {_quote(name)}"
                 + (f"; did you mean {_quote(near)}?" if near else _guess(name, choices)))
+
+
+def _devices(graph: _Graph, devices: Sequence[str]) -> Iterator[_Line]:
+    for v, op in enumerate(graph.ops if devices else ()):
+        for pattern in op.get("devices") or []:
+            expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+            if any(re.fullmatch(expression, device, re.DOTALL) for device in devices):
+                continue
+            yield lambda: f"{graph.at_op(v)}: devices: no device matches {_quote(pattern)}" + _guess(pattern, devices)
 
 
 def _quote(text: str) -> str:

@@ -80,7 +80,8 @@ class Op:
     """One operation. `inputs`, `outputs` are tensor ids, `control_inputs` op ids.
 
     flops [FLOP]; bytes_accessed [B], None: bytes of inputs plus outputs; workspace_bytes [B];
-    cost_ns: measured time [ns] by device kind.
+    cost_ns: measured time [ns] by device kind; device_kinds, devices: where it may run, None: anywhere
+    but on network devices.
     """
 
     id: int
@@ -95,6 +96,7 @@ class Op:
     phase: str = "forward"
     colocate: str | None = None
     device_kinds: list[str] | None = None
+    devices: list[str] | None = None
     cost_ns: dict[str, int] = dataclasses.field(default_factory=dict)
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -108,6 +110,7 @@ class Op:
         _put(record, "phase", self.phase, "forward")
         _put(record, "colocate", self.colocate, None)
         _put(record, "device_kinds", self.device_kinds, None)
+        _put(record, "devices", self.devices, None)
         _put(record, "cost_ns", self.cost_ns, {})
         _put(record, "attributes", self.attributes, {})
         return record
@@ -165,6 +168,7 @@ class GraphBuilder:
            control_inputs: Iterable[int] = (), flops: int | float = 0,
            bytes_accessed: int | None = None, workspace_bytes: int = 0, phase: str = "forward",
            colocate: str | None = None, device_kinds: Sequence[str] | None = None,
+           devices: Sequence[str] | None = None,
            cost_ns: Mapping[str, int] | None = None,
            attributes: Mapping[str, Any] | None = None) -> int:
         """Adds an op and returns its id. A `bytes_accessed` equal to the default is not stored."""
@@ -174,6 +178,7 @@ class GraphBuilder:
         self.ops.append(Op(len(self.ops), name, kind, inputs, outputs, list(control_inputs),
                            flops, bytes_accessed, workspace_bytes, phase, colocate,
                            list(device_kinds) if device_kinds is not None else None,
+                           list(devices) if devices is not None else None,
                            dict(cost_ns or {}), dict(attributes or {})))
         return len(self.ops) - 1
 
@@ -435,6 +440,11 @@ def _check_ops(tensors: Sequence[Mapping[str, Any]], ops: Sequence[Mapping[str, 
                         errors.append(f"{where}: tensor {i} {tensors[i].get('name')!r} is already "
                                       f"produced by op {producers[i]} {first!r}")
                     producers[i] = index
+        for key in ("device_kinds", "devices"):
+            asked = op.get(key)
+            if asked is not None and not (isinstance(asked, list) and asked
+                                          and all(isinstance(text, str) and text for text in asked)):
+                errors.append(f"{where}: {key} is {asked!r}, expected a list of non-empty texts, or null for any")
         for key in ("flops", "bytes_accessed", "workspace_bytes"):
             if key in op and not _is_amount(op[key]):
                 errors.append(f"{where}: {key} is {op[key]!r}, expected a finite number >= 0")
