@@ -67,7 +67,10 @@ void FollowInputs(const Problem& problem, std::vector<int>& device) {
     }
   }
   const std::vector<int> gpus = DevicesOfClass(problem.cluster(), DeviceClass::kGpu);
-  std::replace(device.begin(), device.end(), kUndecided, gpus.empty() ? 0 : gpus.front());
+  std::replace(device.begin(),
+               device.end(),
+               kUndecided,
+               gpus.empty() ? ComputingDevices(problem.cluster()).front() : gpus.front());
 }
 
 }  // namespace

@@ -19,8 +19,8 @@
 // layer), '?' for one. A rule that matches no op is an error: it was written for another graph. An
 // op without a matching rule follows the predecessor that sends it the most bytes, in topological
 // order. If all its predecessors are undecided, it follows the first reader that has a device, in
-// reverse order. Ops that are connected to no decided op go to the first GPU (or device, if there
-// are no GPUs).
+// reverse order. Ops that are connected to no decided op go to the first GPU, or without GPUs to
+// the first computing device (agents/shared/devices.h).
 //
 // `before` is a list of rules that come before those of `rules`. For example, {match:
 // "gradients/*", device: gpu} puts all gradients on the first GPU, like TensorFlow's placer unless

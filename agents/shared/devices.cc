@@ -18,6 +18,14 @@ std::vector<int> DevicesOfClass(const Cluster& cluster, DeviceClass device_class
   return devices;
 }
 
+std::vector<int> ComputingDevices(const Cluster& cluster) {
+  std::vector<int> devices;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (cluster.kind_of(d).device_class != DeviceClass::kNetwork) devices.push_back(d);
+  }
+  return devices.empty() ? DevicesOfClass(cluster, DeviceClass::kNetwork) : devices;
+}
+
 std::vector<int> SelectDevices(const Cluster& cluster,
                                const std::string& key,
                                const std::string& text) {
@@ -26,9 +34,11 @@ std::vector<int> SelectDevices(const Cluster& cluster,
     devices = DevicesOfClass(cluster, DeviceClass::kGpu);
   } else if (text == "cpu") {
     devices = DevicesOfClass(cluster, DeviceClass::kCpu);
+  } else if (text == "all") {
+    devices = ComputingDevices(cluster);
   } else {
     for (int d = 0; d < cluster.num_devices(); ++d) {
-      if (text == "all" || MatchesGlob(text, cluster.device(d).name)) devices.push_back(d);
+      if (MatchesGlob(text, cluster.device(d).name)) devices.push_back(d);
     }
   }
   if (!devices.empty()) return devices;
@@ -110,9 +120,9 @@ std::vector<double> DeviceSpeeds(const Problem& problem, const std::vector<int>&
 }
 
 int CheapestSingleDevice(const Problem& problem) {
-  int best = 0;
+  int best = -1;
   double best_total = 0;
-  for (int d = 0; d < problem.num_devices(); ++d) {
+  for (const int d : ComputingDevices(problem.cluster())) {
     double total = 0;
     for (int g = 0; g < problem.num_groups(); ++g) {
       Nanos cost = kMaxNanos;
@@ -121,7 +131,7 @@ int CheapestSingleDevice(const Problem& problem) {
       }
       total += static_cast<double>(problem.allowed(g, d) ? problem.group_cost(g, d) : cost);
     }
-    if (d == 0 || total < best_total) {
+    if (best < 0 || total < best_total) {
       best = d;
       best_total = total;
     }

@@ -13,8 +13,12 @@ namespace emplace {
 /// Returns the devices of a class, ascending.
 std::vector<int> DevicesOfClass(const Cluster& cluster, DeviceClass device_class);
 
-/// Returns the devices that `text` selects, ascending and never empty: "all", the class "gpu" or
-/// "cpu", or a pattern of device names with '*' and '?' ("gpu:*").
+/// Returns the devices that compute, ascending and never empty: those of other classes than
+/// network, or all devices if there are no others.
+std::vector<int> ComputingDevices(const Cluster& cluster);
+
+/// Returns the devices that `text` selects, ascending and never empty: "all" (ComputingDevices()),
+/// the class "gpu" or "cpu", or a pattern of device names with '*' and '?' ("gpu:*").
 /// @throws SettingError naming `key`, the value and the choices if no device is selected
 std::vector<int> SelectDevices(const Cluster& cluster,
                                const std::string& key,
@@ -46,8 +50,9 @@ std::vector<double> MeanCosts(const Problem& problem);
 /// @return [devices.size()], > 0
 std::vector<double> DeviceSpeeds(const Problem& problem, const std::vector<int>& devices);
 
-/// Returns the device with the smallest total cost of all groups; ties go to the least index. A
-/// group that is not allowed on the device counts with the cost on its cheapest allowed device.
+/// Returns the computing device with the smallest total cost of all groups; ties go to the least
+/// index. A group that is not allowed on the device counts with the cost on its cheapest allowed
+/// device.
 int CheapestSingleDevice(const Problem& problem);
 
 }  // namespace emplace

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "agents/registry.h"
+#include "agents/shared/devices.h"
 #include "agents/shared/policy_file.h"
 #include "agents/single_device/single_device.h"
 #include "experiments/console/stop_request.h"
@@ -338,7 +339,7 @@ std::optional<SingleDevice> BestSingleDevice(std::shared_ptr<const Problem> prob
   const std::vector<int> first = InterchangeableDevices(cluster, label);
   std::vector<int> devices;
   std::vector<Placement> placements;
-  for (int d = 0; d < cluster.num_devices(); ++d) {
+  for (const int d : ComputingDevices(cluster)) {
     if (first[d] != d) continue;
     devices.push_back(d);
     placements.push_back(SingleDevicePlacement(*problem, d));

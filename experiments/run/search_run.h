@@ -124,9 +124,10 @@ struct SingleDevice {
   Nanos step_time = 0;  ///< the problem's objective [ns]
 };
 
-/// Simulates every device of the cluster as the single one; of interchangeable devices only the
-/// first. Returns the first device with the shortest step time among those whose placement fits
-/// into memory: the baseline of every speed-up. None if no placement fits.
+/// Simulates every computing device (ComputingDevices(), agents/shared/devices.h) as the single
+/// one; of interchangeable devices only the first. Returns the first device with the shortest step
+/// time among those whose placement fits into memory: the baseline of every speed-up. None if no
+/// placement fits.
 /// @throws InputError as MakeSimulator() does
 std::optional<SingleDevice> BestSingleDevice(std::shared_ptr<const Problem> problem,
                                              const SimulatorOptions& simulator);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "framework/config/setting_error.h"
 #include "simulator/simulator.h"
@@ -33,6 +34,21 @@ TEST_CASE("every name works on every cluster but a missing class") {
   const auto cpu = builder.Build();
   for (const std::string& name : StartNames()) {
     if (name != "single_gpu") CHECK(MakeStarts(*cpu, {name}, rng).front().device[0] == 0);
+  }
+  ProblemBuilder net;  // the cheapest device is no processor
+  for (const auto device_class : {DeviceClass::kNetwork, DeviceClass::kCpu, DeviceClass::kGpu}) {
+    net.kind(net.Device(fmt::format("d{}", static_cast<int>(device_class)))).device_class =
+        device_class;
+  }
+  net.AllToAll(1, kGigabytePerSecond);
+  net.Op("a", {kMaxNanos, 90, 9});
+  net.Op("sum", {1, kMaxNanos, kMaxNanos}, {0}, 4);
+  const auto networked = net.Build();
+  for (const std::string& name : StartNames()) {
+    const auto starts = MakeStarts(*networked, {name}, rng);
+    for (const Placement& placement : starts) CHECK(placement.device[1] == 0);
+    const bool draws = name == "random" || name == "none";
+    if (!draws) CHECK(starts.front().device[0] == (name == "single_cpu" ? 1 : 2));
   }
   const auto refusal = [&](const std::vector<std::string>& names) {
     return MessageOf<SettingError>([&] { ValidateStarts(*cpu, "start", names); });

@@ -43,4 +43,18 @@ TEST_CASE("all on the device, the rest on the other class, or else anywhere") {
   CHECK(DevicesOf("single_device", "{device: \"gpu:1\"}") == std::vector<DeviceIndex>{2, 1, 2, 2});
 }
 
+TEST_CASE("ops of a network device are there, whatever the single device") {
+  ProblemBuilder builder;
+  builder.kind(builder.Device("net:0")).device_class = DeviceClass::kNetwork;
+  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
+  builder.Device("gpu:0");
+  builder.AllToAll(1, kGigabytePerSecond);
+  builder.Op("any", {kMaxNanos, 1, 1});
+  builder.Op("sum", {1, kMaxNanos, kMaxNanos});
+  builder.Op("gpu", {1, kMaxNanos, 1});
+  const auto problem = builder.Build();
+  CHECK(SingleDevicePlacement(*problem, 2).device == std::vector<DeviceIndex>{2, 0, 2});
+  CHECK(SingleDevicePlacement(*problem, 1).device == std::vector<DeviceIndex>{1, 0, 2});
+}
+
 }  // namespace

@@ -148,6 +148,24 @@ std::shared_ptr<const Problem> OneGroup() {
   return builder.Build(Grouping(std::vector<int>(5, 0)), ProblemChecks::kAll);
 }
 
+// A CPU and two equal GPUs, which an op tells apart, and a network device with ops of its own.
+std::shared_ptr<const Problem> WithNetwork() {
+  constexpr Nanos kNo = kMaxNanos;
+  ProblemBuilder builder;
+  builder.kind(builder.Device("cpu:0")).device_class = DeviceClass::kCpu;
+  for (int d = 0; d < 2; ++d) builder.Device(fmt::format("gpu:{}", d));
+  builder.kind(builder.Device("net:0")).device_class = DeviceClass::kNetwork;
+  builder.AllToAll(1, kGigabytePerSecond);
+  int last = builder.Op("first", {9, 5, 5, kNo}, {}, 10);
+  for (int i = 0; i < 4; ++i) {
+    const int work = builder.Op(fmt::format("work{}", i), {9, 4, 4, kNo}, {last}, 10);
+    last = builder.Op(fmt::format("sum{}", i), {kNo, kNo, kNo, 3}, {work}, 10);
+  }
+  builder.Op("pinned", {kNo, kNo, 2, kNo}, {last}, 10);
+  builder.Op("either", {kNo, 2, 2, 1}, {last}, 10);
+  return builder.Build();
+}
+
 // Two ops that may run on one device each: there is one placement.
 void CheckNoChoice(const AgentEntry& entry, const std::string& settings) {
   ProblemBuilder builder;
@@ -294,6 +312,7 @@ void CheckAgentContract(const AgentEntry& entry, const std::string& settings) {
   CheckEnds(entry, OneDevice(entry, settings), settings);
   CheckEnds(entry, of_entry(OneOp()), settings);
   CheckEnds(entry, of_entry(OneGroup()), settings);
+  CheckEnds(entry, of_entry(WithNetwork()), settings);
   const auto infeasible = of_entry(MixedProblem(rng, 30, 2, 1));
   CheckEnds(entry, infeasible, settings);
   CheckDeterminism(entry, infeasible, settings);

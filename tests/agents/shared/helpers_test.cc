@@ -192,6 +192,33 @@ TEST_CASE("mean costs are over the devices that a group may have") {
   CHECK(MeanCosts(*b.Build()) == std::vector<double>{3, 4});
 }
 
+TEST_CASE("network devices do not compute: neither all devices nor the cheapest single one") {
+  ProblemBuilder b;
+  const auto add = [&](const std::string& name, DeviceClass device_class) {
+    b.kind(b.Device(name)).device_class = device_class;
+  };
+  add("net:0", DeviceClass::kNetwork);
+  add("cpu:0", DeviceClass::kCpu);
+  add("gpu:0", DeviceClass::kGpu);
+  b.AllToAll(1, kGigabytePerSecond);
+  b.Op("a", {kMaxNanos, 9, 8});
+  b.Op("sum", {1, kMaxNanos, kMaxNanos});
+  const auto problem = b.Build();
+  const Cluster& cluster = problem->cluster();
+  CHECK(ComputingDevices(cluster) == std::vector<int>{1, 2});
+  CHECK(SelectDevices(cluster, "devices", "all") == std::vector<int>{1, 2});
+  CHECK(SelectDevices(cluster, "devices", "*:0") == std::vector<int>{0, 1, 2});
+  CHECK(SelectDevices(cluster, "devices", "gpu") == std::vector<int>{2});
+  CHECK(CheapestSingleDevice(*problem) == 2);
+  CHECK(ComputingDevices(*Gpus(2).BuildCluster()) == std::vector<int>{0, 1});
+
+  ProblemBuilder only;
+  only.kind(only.Device("net:0")).device_class = DeviceClass::kNetwork;
+  only.Op("sum", {1});
+  CHECK(ComputingDevices(only.Build()->cluster()) == std::vector<int>{0});
+  CHECK(CheapestSingleDevice(*only.Build()) == 0);
+}
+
 TEST_CASE("random orders have every number once, and all of them come up") {
   Rng rng(3);
   std::set<std::vector<int>> seen;

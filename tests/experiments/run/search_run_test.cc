@@ -246,6 +246,19 @@ TEST_CASE("CPUs alone have a best single device, equal ones the first") {
   CHECK(best->step_time == 20);
 }
 
+TEST_CASE("the best single device is no network device") {
+  ProblemBuilder builder;
+  builder.kind(builder.Device("net:0")).device_class = DeviceClass::kNetwork;
+  builder.Device("gpu:0");
+  builder.Device("gpu:1");
+  builder.AllToAll(1, kGigabytePerSecond);
+  builder.Op("a", {kMaxNanos, 30, 20});
+  builder.Op("sum", {5, kMaxNanos, kMaxNanos}, {0});
+  const auto best = BestSingleDevice(builder.Build(), {});
+  REQUIRE(best);
+  CHECK(best->device == "gpu:1");
+}
+
 TEST_CASE("no single device holds what two hold together") {
   ProblemBuilder builder;
   builder.Device("gpu:0", 10);
