@@ -96,7 +96,7 @@ void AddCluster(nb::module_& module) {
           [](const C& self) { return self.cluster->DeviceNames(); },
           "[num_devices]")
       .def_prop_ro("device_kinds", KindNames, "[num_devices] names of their kinds")
-      .def_prop_ro("device_classes", Classes, "[num_devices] \"cpu\" or \"gpu\"")
+      .def_prop_ro("device_classes", Classes, "[num_devices] \"cpu\", \"gpu\" or \"network\"")
       .def_prop_ro("memory",
                    Array<C>([](const C& c, nb::handle self) {
                      return ViewOf(c.memory.data(), c.memory.size(), self);

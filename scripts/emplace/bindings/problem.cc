@@ -41,10 +41,9 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
   }
   std::vector<Op> ops(graph.ops().begin(), graph.ops().end());
   for (int v = 0; v < graph.num_ops(); ++v) {
-    std::map<std::string, int> device_of_kind;
+    std::map<std::string, int> device_of_kind;  // the first on which the op may run
     ops[v].cost_ns.clear();
-    std::vector<std::string> allowed;
-    bool everywhere = true;
+    std::vector<std::string> kinds, devices;
     for (int d = 0; d < num_devices; ++d) {
       const std::int64_t cost = costs(v, d);
       const std::string& kind = cluster.kind_of(d).name;
@@ -56,6 +55,8 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
                         cluster.device(d).name,
                         cost));
       }
+      if (cost < 0) continue;
+      devices.push_back(cluster.device(d).name);
       const auto [known, is_new] = device_of_kind.emplace(kind, d);
       if (!is_new) {
         if (costs(v, known->second) == cost) continue;
@@ -69,17 +70,22 @@ std::shared_ptr<const Graph> WithCosts(const Graph& graph,
                         cluster.device(d).name,
                         kind));
       }
-      if (cost < 0) {
-        everywhere = false;
-      } else {
-        allowed.push_back(kind);
-        ops[v].cost_ns.emplace_back(kind, static_cast<double>(cost));
-      }
+      kinds.push_back(kind);
+      ops[v].cost_ns.emplace_back(kind, static_cast<double>(cost));
     }
-    ops[v].device_kinds = everywhere ? std::vector<std::string>() : allowed;
-    if (allowed.empty()) {
+    if (devices.empty()) {
       throw InputError(fmt::format("costs: op \"{}\" may not run on any device", ops[v].name));
     }
+    bool everywhere = true;  // if the op names neither kinds nor devices
+    std::size_t of_kinds = 0;
+    for (int d = 0; d < num_devices; ++d) {
+      const DeviceKind& kind = cluster.kind_of(d);
+      const bool is_known = device_of_kind.contains(kind.name);
+      everywhere = everywhere && is_known && kind.device_class != DeviceClass::kNetwork;
+      of_kinds += is_known;
+    }
+    ops[v].device_kinds = everywhere ? std::vector<std::string>() : kinds;
+    ops[v].devices = devices.size() == of_kinds ? std::vector<std::string>() : devices;
   }
   return std::make_shared<const Graph>(
       graph.name(),
@@ -211,7 +217,7 @@ constexpr const char* kProblemText =
     R"(graph, cluster: objects, paths, or names of the menus.
 costs: None: the graph's own costs and the model; measured costs: a Costs object, the path of a table or a
     name of `emplace list costs`; or an int64 array [num_ops, num_devices] of times [ns], -1 where
-    an op may not run, equal on devices of one kind.
+    an op may not run, equal on the devices of one kind where it may.
 coarsen: passes as in a run config: ["colocate", {"merge_cheapest": {"groups": 128}}].
 semantics, objective, simulate_groups, count_gaps, priority: as in a run config.
 threads: number of threads that share a batch; 0: all cores. Changes no result.

@@ -34,6 +34,17 @@ class FromArrays(TestCase):
         with self.assertRaisesRegex(emplace.InputError, 'op "op0".*may not run on device "d1"'):
             problem.evaluate(np.array([[1, 0]], dtype=np.uint8))
 
+    def test_one_of_two_equal_devices_and_a_network_device(self) -> None:
+        graph = emplace.graph_from_arrays(["a", "b", "sum"], [[0, 2], [1, 2]], [8, 8, 8])
+        cluster = emplace.cluster_from_arrays(["x", "y", "net"], 1e9, kinds=["k", "k", "ring"], device_kinds={
+            "k": {"class": "gpu"}, "ring": {"class": "network"}})
+        self.assertEqual(list(cluster.device_classes), ["gpu", "gpu", "network"])
+        costs = np.array([[5, 5, 3], [5, -1, -1], [-1, -1, 3]], dtype=np.int64)
+        problem = emplace.Problem(graph, cluster, costs=costs)
+        self.assertEqual(problem.allowed.tolist(), (costs >= 0).tolist())
+        self.assertEqual(problem.group_costs.tolist(), costs.tolist())
+        self.assertEqual(problem.best_single_device()[0], "x")
+
     def test_what_is_refused(self) -> None:
         graph = emplace.graph_from_arrays(["a", "b"], [[0, 1]], [8, 8])
         cluster = emplace.cluster_from_arrays(["x", "y"], 1e9, kinds="k")
