@@ -191,12 +191,14 @@ std::shared_ptr<const Problem> SymmetricProblem(Rng& rng, Objective objective) {
   }
   b.AllToAll(latency, bandwidth, UniformInt(rng, 2));
   const int num_ops = 3 + UniformInt(rng, 12);
+  const int shunned = chance(3) ? cpu + UniformInt(rng, n - cpu) : -1;  // by ops that name others
   std::vector<int> label;
   for (int v = 0; v < num_ops; ++v) {
     std::vector<Nanos> costs;
     if (cpu) costs.push_back(UniformInt(rng, 30));
     const Nanos cost = UniformInt(rng, 12);
     while (static_cast<int>(costs.size()) < n) costs.push_back(cost);
+    if (shunned >= 0 && chance(4)) costs[shunned] = kMaxNanos;
     std::vector<int> inputs;
     for (int i = UniformInt(rng, 3); i > 0 && v > 0; --i) {
       inputs.push_back(std::max(0, v - 1 - UniformInt(rng, 6)));

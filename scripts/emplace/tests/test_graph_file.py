@@ -42,6 +42,14 @@ class Writing(Folder):
         # 48 B each of w, dw and new_w is what inputs plus outputs give anyway.
         self.assertNotIn("bytes_accessed", document["ops"][3])
 
+    def test_where_an_op_may_run(self) -> None:
+        graph = GraphBuilder("g")
+        graph.op("a", "k", [], [], device_kinds=("gpu",), devices=("gpu:0", "gpu:1"))
+        graph.write(self.path("g.json"))
+        op = graph_file.read(self.path("g.json"))["ops"][0]
+        self.assertEqual((op["device_kinds"], op["devices"]), (["gpu"], ["gpu:0", "gpu:1"]))
+        self.assertEqual(list(op)[-2:], ["device_kinds", "devices"])  # as the program writes them
+
     def test_bytes_follow_from_shape_and_dtype(self) -> None:
         graph = GraphBuilder("g")
         for dtype, size in (("f32", 4), ("bf16", 2), ("i64", 8), ("bool", 1)):
@@ -118,6 +126,11 @@ class Checking(unittest.TestCase):
             "op 1 'matmul': flops is -3": lambda t, o, d: o[1].update(flops=-3),
             "bytes_accessed is inf": lambda t, o, d: o[1].update(bytes_accessed=float("inf")),
             "cost_ns of 'k80' is -1": lambda t, o, d: o[1].update(cost_ns={"k80": -1}),
+            "op 1 'matmul': devices is [], expected a list of non-empty texts, or null for any":
+                lambda t, o, d: o[1].update(devices=[]),
+            "op 1 'matmul': devices is 'gpu:0', expected a list": lambda t, o, d: o[1].update(devices="gpu:0"),
+            "op 1 'matmul': device_kinds is ['gpu', ''], expected a list":
+                lambda t, o, d: o[1].update(device_kinds=["gpu", ""]),
             "phase is 'late'": lambda t, o, d: o[1].update(phase="late"),
             "tensor 0 'x': unknown element type 'float31'; choices: f64, f32, bf16, f16,":
                 lambda t, o, d: t[0].update(dtype="float31"),
