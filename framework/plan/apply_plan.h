@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "framework/graph/grouping.h"
+#include "framework/placement/placement.h"
+#include "framework/plan/plan.h"
+#include "framework/plan/planned_graph.h"
+
+namespace emplace {
+
+struct PlannedStep {
+  PlannedGraph planned;
+  std::shared_ptr<const Cluster> cluster;
+};
+
+/// Applies a plan to the graph of a step: Recompute(), CopyMicroBatches(), Replicate(). The result
+/// is an ordinary graph: simulators and agents know nothing of plans.
+///
+/// With several replicas the cluster needs a device of class network. If it has one, the costs of
+/// collectives come from a cost table, as those of any op. Otherwise a device "network" of a kind
+/// "network" is added, with a slot for each device of the largest group, and routes of no latency
+/// from and to all devices. A collective then costs what a ring over the cluster's channels does,
+/// one after another (RingAllReduce()), over the slowest ring among the devices of one position in
+/// their groups.
+/// @param together  of the step's ops that are placed together: the ops of a group get one label,
+///   and only their gradients share a bucket. If each replica has one device, all gradients do.
+///   Grouping::Identity(): ops share a device if they share a label
+/// @throws SettingError as DeviceGroups(), BucketBytes(); InputError as the passes; naming two
+///   devices of different replicas without a route
+PlannedStep ApplyPlan(const Graph& step,
+                      const Cluster& cluster,
+                      const Plan& plan,
+                      const Grouping& together);
+
+/// Returns the time of an all-reduce by a ring: 2 (n - 1) steps, in each of which every member
+/// sends ceil(bytes / n) to the next one. A step takes as long as its slowest transfer. [ns]
+/// @param members  device indices, in the order of the ring
+/// @throws InputError naming two neighbours without a route
+Nanos RingAllReduce(const Cluster& cluster, std::span<const int> members, std::int64_t bytes);
+
+/// Returns the device of each op of the planned graph from those of the step's ops in each replica.
+/// Collectives are on the first network device.
+/// @param device_of_op  [replicas][step's ops]
+std::vector<DeviceIndex> PlannedPlacement(const PlannedStep& step,
+                                          std::span<const std::vector<DeviceIndex>> device_of_op);
+
+}  // namespace emplace

@@ -1,0 +1,211 @@
+#include "framework/plan/replicas.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "framework/base/error.h"
+#include "framework/base/glob.h"
+#include "framework/base/json.h"
+#include "framework/plan/forward_op.h"
+
+namespace emplace {
+namespace {
+
+bool MakesGradients(const Op& op) {
+  return op.phase != Phase::kUpdate && !op.IsStorage();
+}
+
+/// Returns the devices that the copy of an op may run on: those of `allowed` that the op's own
+/// patterns match.
+std::vector<std::string> DevicesOf(const Op& op,
+                                   const std::vector<std::string>& allowed,
+                                   const std::string& graph) {
+  if (op.devices.empty()) return allowed;
+  std::vector<std::string> devices;
+  for (const std::string& device : allowed) {
+    const bool named = std::ranges::any_of(
+        op.devices, [&](const std::string& pattern) { return MatchesGlob(pattern, device); });
+    if (named) devices.push_back(device);
+  }
+  if (!devices.empty()) return devices;
+  throw InputError(fmt::format("{}: op {}: devices: none of [{}] is among those of a replica: {}",
+                               graph,
+                               QuoteJson(op.name),
+                               fmt::join(op.devices, ", "),
+                               fmt::join(allowed, ", ")));
+}
+
+class Replicas {
+ public:
+  Replicas(const PlannedGraph& step, int count)
+      : step_(step),
+        graph_(step.graph),
+        count_(count),
+        op_of_(count, std::vector<int>(graph_.num_ops(), -1)),
+        buckets_of_(graph_.num_ops()) {
+    for (int r = 0; r < count_; ++r) {
+      for (const Tensor& tensor : graph_.tensors()) {
+        tensors_.push_back(tensor);
+        tensors_.back().producer = -1;
+        if (tensor.alias_of >= 0) tensors_.back().alias_of = NewTensor(tensor.alias_of, r);
+      }
+    }
+  }
+
+  PlannedGraph Build(std::span<const std::vector<std::string>> devices,
+                     std::span<const Bucket> buckets,
+                     std::span<const std::vector<std::pair<std::string, double>>> cost_ns) {
+    std::vector<std::vector<int>> after(graph_.num_ops());
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      after[buckets[b].after].push_back(static_cast<int>(b));
+      for (int tensor : buckets[b].tensors) {
+        for (int reader : graph_.readers(tensor)) {
+          if (graph_.op(reader).phase != Phase::kUpdate) continue;
+          buckets_of_[reader].push_back(static_cast<int>(b));
+        }
+      }
+    }
+    // Ids of the graph may be in any order; those of the copies and collectives are in the same.
+    std::vector<int> collective(buckets.size());
+    int next = 0;
+    for (int op = 0; op < graph_.num_ops(); ++op) {
+      for (int r = 0; r < count_; ++r) op_of_[r][op] = next++;
+      for (int b : after[op]) collective[b] = next++;
+    }
+    for (int op = 0; op < graph_.num_ops(); ++op) {
+      const ForwardOpAttribute attributes(graph_.op(op));
+      for (int r = 0; r < count_; ++r) {
+        AddCopy(op, r, DevicesOf(graph_.op(op), devices[r], graph_.name()), attributes, collective);
+      }
+      for (int b : after[op]) {
+        AddCollective(b, buckets[b], cost_ns.empty() ? NoCost() : cost_ns[b]);
+      }
+    }
+    return {Graph(graph_.name(),
+                  std::move(tensors_),
+                  std::move(ops_),
+                  graph_.source(),
+                  graph_.name(),
+                  graph_.extra()),
+            std::move(origin_)};
+  }
+
+ private:
+  static const std::vector<std::pair<std::string, double>>& NoCost() {
+    static const std::vector<std::pair<std::string, double>> none;
+    return none;
+  }
+
+  int NewTensor(int tensor, int replica) const { return replica * graph_.num_tensors() + tensor; }
+
+  void AddCopy(int op,
+               int r,
+               std::vector<std::string> devices,
+               const ForwardOpAttribute& attributes,
+               const std::vector<int>& collective) {
+    Op copy = graph_.op(op);
+    copy.devices = std::move(devices);
+    if (count_ > 1) {
+      const std::string prefix = fmt::format("r{}/", r);
+      copy.name = prefix + copy.name;
+      if (!copy.colocate.empty()) copy.colocate = prefix + copy.colocate;
+      copy.attributes = attributes.WithPrefix(prefix);
+    }
+    for (int& input : copy.inputs) input = NewTensor(input, r);
+    for (int& output : copy.outputs) output = NewTensor(output, r);
+    for (int& each : copy.control_inputs) each = op_of_[r][each];
+    std::vector<int> buckets = buckets_of_[op];
+    std::ranges::sort(buckets);
+    buckets.erase(std::unique(buckets.begin(), buckets.end()), buckets.end());
+    for (int b : buckets) copy.control_inputs.push_back(collective[b]);
+    ops_.push_back(std::move(copy));
+    origin_.push_back(step_.ops[op]);
+    origin_.back().replica = r;
+  }
+
+  void AddCollective(int number,
+                     const Bucket& bucket,
+                     const std::vector<std::pair<std::string, double>>& cost_ns) {
+    Op op;
+    op.name = fmt::format("all_reduce/{}", number);
+    op.kind = "collective.all_reduce";
+    op.attributes = fmt::format("{{\"group_size\":{}}}", count_);
+    op.device_kinds = {"network"};
+    op.phase = Phase::kBackward;
+    op.cost_ns = cost_ns;
+    Tensor tensor;
+    tensor.dtype = graph_.tensor(bucket.tensors.front()).dtype;
+    tensor.bytes = bucket.bytes;
+    std::int64_t elements = 0;
+    for (int each : bucket.tensors) {
+      std::int64_t size = 1;
+      for (std::int64_t extent : graph_.tensor(each).shape) size *= extent;
+      elements += size;
+    }
+    tensor.shape = {elements};
+    tensor.role = TensorRole::kInput;
+    op.inputs = {static_cast<int>(tensors_.size())};
+    tensors_.push_back(tensor);
+    tensor.role = TensorRole::kGradient;
+    op.outputs = {static_cast<int>(tensors_.size())};
+    tensors_.push_back(std::move(tensor));
+    for (int each : bucket.tensors) {
+      for (int r = 0; r < count_; ++r) {
+        op.control_inputs.push_back(op_of_[r][graph_.tensor(each).producer]);
+      }
+    }
+    std::ranges::sort(op.control_inputs);
+    op.control_inputs.erase(std::unique(op.control_inputs.begin(), op.control_inputs.end()),
+                            op.control_inputs.end());
+    ops_.push_back(std::move(op));
+    origin_.push_back({PlannedRole::kCollective});
+  }
+
+  const PlannedGraph& step_;
+  const Graph& graph_;
+  int count_;
+  std::vector<std::vector<int>> op_of_;       // [replicas][ops] new ids
+  std::vector<std::vector<int>> buckets_of_;  // [ops] buckets that an op of the update reads
+  std::vector<Tensor> tensors_;
+  std::vector<Op> ops_;
+  std::vector<PlannedOp> origin_;
+};
+
+}  // namespace
+
+std::vector<Bucket> GradientBuckets(const Graph& graph,
+                                    const Grouping& together,
+                                    std::int64_t most_bytes) {
+  std::vector<Bucket> buckets;
+  int open = -1;  // group of the last bucket's producers
+  for (int op : graph.topological_order()) {
+    if (!MakesGradients(graph.op(op))) continue;
+    for (int tensor : graph.op(op).outputs) {
+      const bool gradient = std::ranges::any_of(graph.readers(tensor), [&](int reader) {
+        return graph.op(reader).phase == Phase::kUpdate;
+      });
+      if (!gradient) continue;
+      const std::int64_t bytes = graph.tensor(tensor).bytes;
+      const int group = together.group_of(op);
+      if (group != open || buckets.back().bytes + bytes > most_bytes) buckets.emplace_back();
+      open = group;
+      buckets.back().tensors.push_back(tensor);
+      buckets.back().bytes += bytes;
+      buckets.back().after = std::max(buckets.back().after, op);
+    }
+  }
+  return buckets;
+}
+
+PlannedGraph Replicate(const PlannedGraph& step,
+                       std::span<const std::vector<std::string>> devices,
+                       std::span<const Bucket> buckets,
+                       std::span<const std::vector<std::pair<std::string, double>>> cost_ns) {
+  const int count = static_cast<int>(devices.size());
+  return Replicas(step, count)
+      .Build(devices, count > 1 ? buckets : std::span<const Bucket>(), cost_ns);
+}
+
+}  // namespace emplace

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/graph/grouping.h"
+#include "framework/plan/planned_graph.h"
+
+namespace emplace {
+
+/// An all-reduce of gradients among the replicas.
+struct Bucket {
+  std::vector<int> tensors;  ///< of the graph before it was copied
+  std::int64_t bytes = 0;    ///< of one replica [B]
+  int after = -1;            ///< the last producer among the graph's ops
+};
+
+/// Returns the buckets of a step: the distinct tensors that ops of phase forward and backward make,
+/// parameters and constants excepted, and that ops of phase update read, in the order in which they
+/// are made. Consecutive tensors share a bucket while their producers are in one group of
+/// `together` and their bytes are at most `most_bytes`.
+std::vector<Bucket> GradientBuckets(const Graph& graph,
+                                    const Grouping& together,
+                                    std::int64_t most_bytes);
+
+/// Copies the whole graph for each replica and reduces the gradients among them before the update
+/// (synchronous data parallelism; buckets as in Li et al., PyTorch Distributed, VLDB 2020).
+///
+/// - Every op is copied: "r0/NAME", "r1/NAME", ... with all tensors, labels ("r0/LABEL") and the
+///   attribute forward_op. The copy may run on the devices of its replica only (Op::devices); if
+///   the op has devices of its own, on those of them.
+/// - Each bucket is one op "all_reduce/0", "all_reduce/1", ... of kind collective.all_reduce on a
+///   device of class network. It has the attribute group_size, one input and one output with the
+///   bucket's bytes, and control inputs from the producers of its tensors in all replicas. So it
+///   has the signature of a measured collective (framework/cost/FORMAT.md), and its bytes do not
+///   travel over the channels of the cluster.
+/// - Every op of phase update that reads a tensor of a bucket has a control input from its op.
+///
+/// Copies of an op stand side by side, a collective behind the last producer of its tensors. With
+/// one replica nothing is copied or named anew; ops are restricted to the devices.
+/// @param devices  [replicas] names of the devices of each replica
+/// @param cost_ns  of the collective of each bucket on a network device; empty: from a cost table
+/// @throws InputError naming an op whose devices are not in a replica's
+PlannedGraph Replicate(const PlannedGraph& step,
+                       std::span<const std::vector<std::string>> devices,
+                       std::span<const Bucket> buckets,
+                       std::span<const std::vector<std::pair<std::string, double>>> cost_ns);
+
+}  // namespace emplace
