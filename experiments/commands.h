@@ -14,6 +14,7 @@ void AddTableCommand(Command program);
 void AddReportCommand(Command program);
 void AddGeneralizeCommand(Command program);
 void AddSimulateCommand(Command program);
+void AddPlanCommand(Command program);
 void AddGraphCommand(Command program);
 void AddClusterCommand(Command program);
 void AddListCommand(Command program);

@@ -57,6 +57,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddStressCommand(program);
   AddGeneralizeCommand(program);
   AddSimulateCommand(program);
+  AddPlanCommand(program);
   AddGraphCommand(program);
   AddClusterCommand(program);
   AddListCommand(program);

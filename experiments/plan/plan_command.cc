@@ -1,0 +1,211 @@
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands.h"
+#include "experiments/console/menu.h"
+#include "experiments/console/output.h"
+#include "experiments/plan/plan_simulation.h"
+#include "experiments/problem/load.h"
+#include "framework/base/error.h"
+#include "framework/base/json.h"
+#include "framework/config/setting_error.h"
+#include "framework/graph/coarsen.h"
+#include "framework/placement/placement.h"
+#include "framework/plan/plan.h"
+
+namespace emplace {
+namespace {
+
+struct PlanOptions {
+  std::vector<std::string> graphs;
+  std::string cluster, costs, plan, placement, semantics = "stream", schedule = "1f1b", write;
+  bool json = false;
+};
+
+Schedule ParseSchedule(const std::string& text) {
+  if (text == "gpipe") return Schedule::kGpipe;
+  static const std::vector<std::string> kChoices = {"gpipe", "1f1b"};
+  if (text != "1f1b") ThrowUnknown("--schedule", "schedule", text, kChoices);
+  return Schedule::k1F1B;
+}
+
+std::vector<std::vector<int>> GroupsOf(const ConfigNode& file,
+                                       const Plan& plan,
+                                       const Cluster& cluster) {
+  try {
+    return DeviceGroups(plan, cluster);
+  } catch (const SettingError& error) {
+    if (file.Has(error.key())) file.At(error.key()).Fail(error.message());
+    throw;
+  }
+}
+
+nlohmann::ordered_json PlanJson(const PlanSetting& setting,
+                                const Plan& plan,
+                                const PlanOptions& options,
+                                const PlacedPlan& placed,
+                                const PlanFigures& figures) {
+  nlohmann::ordered_json devices;
+  const Cluster& cluster = placed.problem->cluster();
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const DeviceOutcome& device = figures.outcome.devices[d];
+    devices[cluster.device(d).name] = {
+        {"busy_ns", device.busy}, {"peak_bytes", device.peak}, {"deficit_bytes", device.deficit}};
+  }
+  return {{"graph", setting.step->name()},
+          {"cluster", setting.cluster->name()},
+          {"replicas", plan.replicas},
+          {"stages", placed.num_stages},
+          {"micro_batches", plan.micro_batches},
+          {"recompute", plan.recompute},
+          {"schedule", options.schedule},
+          {"semantics", options.semantics},
+          {"step_time_ns", figures.outcome.step_time},
+          {"feasible", figures.outcome.feasible},
+          {"bubble", figures.bubble},
+          {"communication", figures.communication},
+          {"devices", std::move(devices)}};
+}
+
+std::string PlanText(const PlanSetting& setting,
+                     const Plan& plan,
+                     const PlanOptions& options,
+                     const PlacedPlan& placed,
+                     const PlanFigures& figures) {
+  const auto count = [](int number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  std::string text = fmt::format(
+      "{} on {}: {}, {}, {}, {}, {} semantics\n"
+      "step time      {}{}\n"
+      "bubble         {:.1f} %\n"
+      "communication  {:.1f} %\n\n",
+      setting.step->name(),
+      setting.cluster->name(),
+      count(plan.replicas, "replica"),
+      count(placed.num_stages, "stage"),
+      plan.micro_batches == 1 ? "1 micro-batch"
+                              : fmt::format("{} micro-batches", plan.micro_batches),
+      options.schedule,
+      options.semantics,
+      FormatTime(figures.outcome.step_time),
+      figures.outcome.feasible ? "" : ", but does not fit into memory",
+      100 * figures.bubble,
+      100 * figures.communication);
+  std::vector<std::vector<std::string>> rows = {
+      {"device", "busy", "peak memory", "memory", "missing"}};
+  const Cluster& cluster = placed.problem->cluster();
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    const DeviceOutcome& device = figures.outcome.devices[d];
+    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) continue;
+    if (device.busy == 0 && device.peak == 0) continue;
+    const std::int64_t memory = cluster.device(d).memory;
+    rows.push_back({cluster.device(d).name,
+                    FormatTime(device.busy),
+                    FormatBytes(device.peak),
+                    memory == kUnlimitedMemory ? "unlimited" : FormatBytes(memory),
+                    device.deficit == 0 ? "" : FormatBytes(device.deficit)});
+  }
+  return text + FormatColumns(rows);
+}
+
+int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
+  const ConfigNode file = ConfigNode::FromFile(options.plan);
+  const Plan plan = ReadFields<Plan>(file);
+  const Schedule schedule = ParseSchedule(options.schedule);
+  const auto groups = GroupsOf(file, plan, *setting.cluster);
+  ReplicaDevices devices;
+  if (options.placement.empty()) {
+    devices = EqualStages(setting, groups);
+  } else {
+    const PlacementFile placement =
+        ReadPlacement(options.placement, *setting.step, *setting.cluster, PrintWarning);
+    RequireLabelsTogether(
+        placement.device_of_op, *setting.step, *setting.cluster, options.placement);
+    devices = MirrorDevices(setting, groups, placement.device_of_op, options.placement);
+  }
+  const PlacedPlan placed = PlacePlan(setting, plan, devices, schedule);
+  const PlanFigures figures = FiguresOf(setting, placed);
+  if (!options.write.empty()) {
+    WritePlacedPlan(setting, placed, figures.outcome.step_time, options.write);
+  }
+  Print(options.json ? PlanJson(setting, plan, options, placed, figures).dump(2) + "\n"
+                     : PlanText(setting, plan, options, placed, figures));
+  return 0;
+}
+
+int RunPlanCommand(const PlanOptions& options, const Command& command) {
+  if (options.cluster.empty()) command.ThrowMissing("--cluster");
+  if (options.plan.empty()) command.ThrowMissing("--plan");
+  if (options.graphs.size() > 1) {
+    throw InputError(fmt::format("--plan: expected one graph, got {}", options.graphs.size()));
+  }
+  PlanSetting setting;
+  setting.where = options.graphs[0];
+  setting.step = LoadGraph(ResolveMenu(GraphMenu(), options.graphs[0], "graph"));
+  setting.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
+  if (!options.costs.empty() && options.costs != "none") {
+    const std::filesystem::path path = ResolveMenu(CostsMenu(), options.costs, "--costs");
+    setting.table = LoadCosts(path);
+    setting.costs = std::filesystem::absolute(path).lexically_normal().string();
+  }
+  setting.semantics = ParseSemantics(options.semantics, "--semantics");
+  CheckDeviceKinds(*setting.step, setting.cluster.get(), setting.where);
+  return RunSinglePlan(options, std::move(setting));
+}
+
+}  // namespace
+
+void AddPlanCommand(Command program) {
+  auto options = std::make_shared<PlanOptions>();
+  Command command = program.AddCommand(
+      "plan", "Simulate a training step with replicas, stages and micro-batches");
+  command
+      .Add("graph",
+           options->graphs,
+           "graph of a training step at the size of a micro-batch: a name of `emplace list graphs` "
+           "or a path")
+      .Required();
+  command.Add(
+      "--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path");
+  command.Add("--costs",
+              options->costs,
+              "measured costs: a name of `emplace list costs` or a path; default: the graph's own "
+              "and the roofline model");
+  command
+      .Add("--plan",
+           options->plan,
+           "simulates this plan: YAML with replicas, micro_batches, recompute, bucket and groups")
+      .Type("PLAN.yaml");
+  command.Add("--placement",
+              options->placement,
+              "with --plan: placement file of the step's ops on the devices of the first replica; "
+              "the other replicas mirror it. Default: contiguous stages of about equal cost");
+  command.Add("--semantics", options->semantics, SemanticsHelp()).ShowDefault();
+  command
+      .Add("--schedule",
+           options->schedule,
+           "with --plan: order of the passes of a stage, gpipe or 1f1b")
+      .ShowDefault();
+  command
+      .Add("--write",
+           options->write,
+           "with --plan: folder to write the graph, cluster and placement to, for `emplace "
+           "simulate`")
+      .Type("DIR");
+  command.AddFlag("--json", options->json, "as JSON, times in ns");
+  command.Footer(
+      "Bubble: share of the step in which the devices that have work are idle. Communication: "
+      "share "
+      "of the\nstep time that would be saved if transfers and all-reduces took no time.");
+  command.Does([options, command] { return RunPlanCommand(*options, command); });
+}
+
+}  // namespace emplace

@@ -1,0 +1,318 @@
+#include "experiments/plan/plan_simulation.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "agents/pipeline_stages/pipeline_stages.h"
+#include "experiments/console/output.h"
+#include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/graph/coarsen.h"
+#include "framework/graph/graph_io.h"
+#include "framework/search/costed_problem.h"
+
+namespace emplace {
+namespace {
+
+CostInputs CostInputsOf(const PlanSetting& setting) {
+  return {.table = setting.table.get(),
+          .apart = CountsNeighbors(setting.semantics),
+          .warn = PrintWarning};
+}
+
+bool HasGpus(const Cluster& cluster) {
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (cluster.kind_of(d).device_class == DeviceClass::kGpu) return true;
+  }
+  return false;
+}
+
+// Returns whether stages run on the device: a GPU, or a CPU of a cluster without GPUs.
+bool HasStages(const Cluster& cluster, int device) {
+  return cluster.kind_of(device).device_class ==
+         (HasGpus(cluster) ? DeviceClass::kGpu : DeviceClass::kCpu);
+}
+
+// Returns the groups of ops that are on one device in every replica.
+Grouping TogetherInAll(const ReplicaDevices& devices) {
+  std::map<std::vector<DeviceIndex>, int> labels;
+  std::vector<int> label_of_op;
+  std::vector<DeviceIndex> of_op(devices.size());
+  for (std::size_t op = 0; op < devices[0].size(); ++op) {
+    for (std::size_t r = 0; r < devices.size(); ++r) of_op[r] = devices[r][op];
+    label_of_op.push_back(labels.emplace(of_op, static_cast<int>(labels.size())).first->second);
+  }
+  return Grouping(label_of_op);
+}
+
+// Merges the orders of the replicas: the ops of a replica keep the order of its own stages as far
+// as dependencies through collectives allow.
+std::vector<int> MergedOrder(const PlannedGraph& planned,
+                             const std::vector<std::vector<int>>& orders) {
+  const Graph& graph = planned.graph;
+  std::vector<int> key(graph.num_ops());
+  for (std::size_t r = 0; r < orders.size(); ++r) {
+    for (std::size_t i = 0; i < orders[r].size(); ++i) {
+      const int replica = planned.ops[orders[r][i]].replica;
+      if (replica == static_cast<int>(r) || (replica < 0 && r == 0))
+        key[orders[r][i]] = static_cast<int>(i);
+    }
+  }
+  using Key = std::pair<int, int>;
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
+  std::vector<int> missing, order;
+  for (int op = 0; op < graph.num_ops(); ++op) {
+    missing.push_back(static_cast<int>(graph.predecessors(op).size()));
+    if (missing[op] == 0) ready.emplace(key[op], op);
+  }
+  while (!ready.empty()) {
+    const int op = ready.top().second;
+    ready.pop();
+    order.push_back(op);
+    for (int after : graph.successors(op)) {
+      if (--missing[after] == 0) ready.emplace(key[after], after);
+    }
+  }
+  return order;
+}
+
+// Returns the issue order of the schedule.
+// @param num_stages  is set to the stages of the first replica
+std::vector<int> OrderOf(const Graph& step,
+                         const PlannedGraph& planned,
+                         const ReplicaDevices& devices,
+                         Schedule schedule,
+                         int& num_stages) {
+  std::vector<std::vector<int>> stages;
+  std::vector<int> counts;
+  for (const std::vector<DeviceIndex>& of_replica : devices) {
+    const std::vector<int> device_of_op(of_replica.begin(), of_replica.end());
+    stages.push_back(StagesOf(step, device_of_op, counts.emplace_back()));
+  }
+  num_stages = counts[0];
+  const auto differ = [&](const std::vector<int>& of_replica) { return of_replica != stages[0]; };
+  if (std::ranges::none_of(stages, differ)) {
+    return PipelineOrder(planned, stages[0], num_stages, schedule);
+  }
+  std::vector<std::vector<int>> orders;
+  for (std::size_t r = 0; r < stages.size(); ++r) {
+    orders.push_back(PipelineOrder(planned, stages[r], counts[r], schedule));
+  }
+  return MergedOrder(planned, orders);
+}
+
+// Returns the graph with the edges of an issue order. Collectives of different devices, each its
+// own communicator, do not wait for one another.
+Graph WithEdges(const PlannedGraph& planned,
+                const std::vector<DeviceIndex>& device_of_op,
+                const std::vector<int>& order) {
+  std::vector<int> server(device_of_op.begin(), device_of_op.end());
+  for (int op = 0; op < planned.graph.num_ops(); ++op) {
+    if (planned.ops[op].role != PlannedRole::kCollective) continue;
+    server[op] = kMaxDevices + device_of_op[planned.graph.predecessors(op).front()];
+  }
+  return InOrder(planned.graph, server, order);
+}
+
+// Returns the problem without the times of transfers and collectives.
+std::shared_ptr<const Problem> WithoutCommunication(const Problem& problem) {
+  const Cluster& cluster = problem.cluster();
+  std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
+  for (DeviceKind& kind : kinds) kind.cold_read.reset();
+  std::vector<Channel> channels(cluster.channels().begin(), cluster.channels().end());
+  for (Channel& channel : channels) {
+    channel = {.name = channel.name, .bandwidth = {.bytes = 1'000'000'000'000'000'000}};
+  }
+  std::vector<std::vector<int>> routes;
+  for (int from = 0; from < cluster.num_devices(); ++from) {
+    for (int to = 0; to < cluster.num_devices(); ++to) {
+      const auto route = from == to ? std::span<const int>() : cluster.route(from, to);
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  Costs costs = problem.costs();
+  for (int op = 0; op < problem.num_ops(); ++op) {
+    for (int d = 0; d < cluster.num_devices(); ++d) {
+      Nanos& cost = costs.time[std::size_t(op) * cluster.num_devices() + d];
+      if (cluster.kind_of(d).device_class == DeviceClass::kNetwork && cost < kMaxNanos) cost = 0;
+    }
+  }
+  return std::make_shared<const Problem>(
+      std::make_shared<const Graph>(problem.graph()),
+      problem.grouping(),
+      std::make_shared<const Cluster>(
+          cluster.name(),
+          std::move(kinds),
+          std::vector<Device>(cluster.devices().begin(), cluster.devices().end()),
+          std::move(channels),
+          std::move(routes)),
+      std::move(costs),
+      Objective::kStepTime,
+      ProblemChecks::kPlacementOnly);
+}
+
+}  // namespace
+
+ReplicaDevices MirrorDevices(const PlanSetting& setting,
+                             const std::vector<std::vector<int>>& groups,
+                             const std::vector<DeviceIndex>& first,
+                             const std::string& where) {
+  const Cluster& cluster = *setting.cluster;
+  // Device of each replica for a device of the first; -1: none.
+  std::vector<std::vector<int>> image(groups.size(), std::vector<int>(cluster.num_devices(), -1));
+  for (std::size_t r = 0; r < groups.size(); ++r) {
+    std::vector<int> own, others;
+    for (int d : groups[0]) {
+      if (std::ranges::binary_search(groups[r], d)) {
+        image[r][d] = d;
+      } else {
+        own.push_back(d);
+      }
+    }
+    for (int d : groups[r]) {
+      if (!std::ranges::binary_search(groups[0], d)) others.push_back(d);
+    }
+    for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) {
+      image[r][own[i]] = others[i];
+    }
+  }
+  ReplicaDevices devices(groups.size(), std::vector<DeviceIndex>(first.size()));
+  for (std::size_t op = 0; op < first.size(); ++op) {
+    for (std::size_t r = 0; r < groups.size(); ++r) {
+      const int device = image[r][first[op]];
+      if (device < 0) {
+        std::vector<std::string> choices;
+        for (int d : groups[0]) {
+          if (image[r][d] >= 0) choices.push_back(cluster.device(d).name);
+        }
+        throw InputError(fmt::format("{}: op \"{}\" is on {}, which {}; choices: {}",
+                                     where,
+                                     setting.step->op(static_cast<int>(op)).name,
+                                     cluster.device(first[op]).name,
+                                     r == 0 ? "is not in the group of the first replica"
+                                            : fmt::format("has no counterpart in replica {}", r),
+                                     fmt::join(choices, ", ")));
+      }
+      devices[r][op] = static_cast<DeviceIndex>(device);
+    }
+  }
+  return devices;
+}
+
+ReplicaDevices EqualStages(const PlanSetting& setting,
+                           const std::vector<std::vector<int>>& groups) {
+  const Graph& step = *setting.step;
+  const auto problem =
+      CostedProblem(setting.step, setting.cluster, setting.where, CostInputsOf(setting))
+          .WithGroups(ColocateByLabel(step, Grouping::Identity(step.num_ops())),
+                      Objective::kStepTime,
+                      ProblemChecks::kPlacementOnly);
+  ReplicaDevices devices;
+  for (const std::vector<int>& group : groups) {
+    std::vector<int> stages;
+    for (int d : group) {
+      if (HasStages(*setting.cluster, d)) stages.push_back(d);
+    }
+    devices.push_back(ExpandPlacement(
+        PipelineStagesPlacement(*problem, stages.empty() ? group : stages), problem->grouping()));
+  }
+  return devices;
+}
+
+PlacedPlan PlacePlan(const PlanSetting& setting,
+                     const Plan& plan,
+                     const ReplicaDevices& devices,
+                     Schedule schedule) {
+  PlacedPlan placed;
+  PlannedStep step = ApplyPlan(*setting.step, *setting.cluster, plan, TogetherInAll(devices));
+  placed.device_of_op = PlannedPlacement(step, devices);
+  std::vector<int> order =
+      OrderOf(*setting.step, step.planned, devices, schedule, placed.num_stages);
+  if (EntryOf(setting.semantics).has_issue_order) {
+    placed.issue_order = std::move(order);
+  } else {
+    step.planned.graph = WithEdges(step.planned, placed.device_of_op, order);
+  }
+  const int num_ops = step.planned.graph.num_ops();
+  placed.ops = std::move(step.planned.ops);
+  CostedProblem costed(std::make_shared<const Graph>(std::move(step.planned.graph)),
+                       step.cluster,
+                       setting.where,
+                       CostInputsOf(setting));
+  for (int op = 0; op < num_ops; ++op) {
+    if (costed.costs.allowed(op, placed.device_of_op[op])) continue;
+    std::vector<std::string> choices;
+    for (int d = 0; d < step.cluster->num_devices(); ++d) {
+      if (costed.costs.allowed(op, d)) choices.push_back(step.cluster->device(d).name);
+    }
+    throw InputError(fmt::format("{}: op \"{}\" may not run on \"{}\"; choices: {}",
+                                 setting.where,
+                                 costed.graph->op(op).name,
+                                 step.cluster->device(placed.device_of_op[op]).name,
+                                 fmt::join(choices, ", ")));
+  }
+  placed.problem = std::move(costed).WithGroups(
+      Grouping::Identity(num_ops), Objective::kStepTime, ProblemChecks::kPlacementOnly);
+  return placed;
+}
+
+Outcome SimulatePlaced(const PlanSetting& setting, const PlacedPlan& placed) {
+  SimulatorOptions how{.semantics = setting.semantics};
+  how.issue_order = placed.issue_order;
+  return MakeSimulator(placed.problem, how)->Evaluate(Placement{placed.device_of_op});
+}
+
+PlanFigures FiguresOf(const PlanSetting& setting, const PlacedPlan& placed) {
+  PlanFigures figures;
+  figures.outcome = SimulatePlaced(setting, placed);
+  const Cluster& cluster = placed.problem->cluster();
+  std::set<int> used;
+  for (int op = 0; op < placed.problem->num_ops(); ++op) {
+    const int device = placed.device_of_op[op];
+    if (!placed.problem->graph().op(op).IsStorage() && HasStages(cluster, device))
+      used.insert(device);
+  }
+  const auto time = static_cast<double>(figures.outcome.step_time);
+  double busy = 0, slots = 0;
+  for (int d : used) {
+    busy += static_cast<double>(figures.outcome.devices[d].busy);
+    slots += cluster.device(d).slots;
+  }
+  if (time > 0 && slots > 0) figures.bubble = 1 - busy / (slots * time);
+  PlacedPlan free = placed;
+  free.problem = WithoutCommunication(*placed.problem);
+  if (time > 0) {
+    const auto without = static_cast<double>(SimulatePlaced(setting, free).step_time);
+    figures.communication = std::max(0.0, 1 - without / time);
+  }
+  return figures;
+}
+
+void WritePlacedPlan(const PlanSetting& setting,
+                     const PlacedPlan& placed,
+                     Nanos step_time,
+                     const std::filesystem::path& folder) {
+  const Problem& problem = *placed.problem;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw RunError(fmt::format("{}: {}", folder.string(), error.message()));
+  WriteGraph(problem.graph(), folder / "graph.json.gz");
+  WriteFileAtomically(folder / "cluster.yaml", FormatCluster(problem.cluster()));
+  SimulatedAs simulated;
+  simulated.semantics = ToString(setting.semantics);
+  simulated.costs = setting.costs;
+  simulated.step_time = step_time;
+  WriteFileAtomically(
+      folder / "placement.json.gz",
+      FormatPlacement(
+          placed.device_of_op, problem.graph(), problem.cluster(), placed.issue_order, simulated));
+}
+
+}  // namespace emplace

@@ -1,0 +1,86 @@
+#pragma once
+
+// Simulates a plan of a training step with a placement of its ops.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/cost/cost_table.h"
+#include "framework/plan/apply_plan.h"
+#include "framework/plan/pipeline_order.h"
+#include "framework/search/evaluator.h"
+#include "framework/search/problem.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+
+/// A training step at the size of a micro-batch, and the machine on which plans run it.
+struct PlanSetting {
+  std::shared_ptr<const Graph> step;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const CostTable> table;  ///< measured costs; may be nullptr
+  std::string costs = "none";              ///< path of the cost file, or none
+  std::string where;                       ///< names the graph in messages
+  Semantics semantics = Semantics::kStream;
+};
+
+/// The device of each op of the step in each replica. [replicas][step's ops]
+using ReplicaDevices = std::vector<std::vector<DeviceIndex>>;
+
+/// A plan that was applied and placed, ready to be simulated.
+struct PlacedPlan {
+  std::vector<PlannedOp> ops;              ///< [planned ops] the origin of each
+  std::vector<DeviceIndex> device_of_op;   ///< [planned ops]
+  std::vector<int> issue_order;            ///< [planned ops]; empty without an issue order
+  int num_stages = 1;                      ///< of the first replica
+  std::shared_ptr<const Problem> problem;  ///< without an issue order, its graph is InOrder()
+};
+
+/// Returns the devices of the other replicas from those of the first: the same device if it is in
+/// their group, too (CPUs beside GPUs), else the device of the same position among the others.
+/// @param groups  DeviceGroups()
+/// @throws InputError naming `where`, op and device: a device outside of the first group, or one
+///   whose position a group does not have
+ReplicaDevices MirrorDevices(const PlanSetting& setting,
+                             const std::vector<std::vector<int>>& groups,
+                             const std::vector<DeviceIndex>& first,
+                             const std::string& where);
+
+/// Returns contiguous stages of about equal cost, one per GPU of each group (per CPU without GPUs).
+ReplicaDevices EqualStages(const PlanSetting& setting, const std::vector<std::vector<int>>& groups);
+
+/// Applies a plan. Ops that are on one device in every replica are placed together: a stage's
+/// gradients share buckets. The issue order is that of the schedule (PipelineOrder()), for each
+/// replica with its own stages.
+/// @throws InputError as ApplyPlan(), ComputeCosts() and Problem do
+PlacedPlan PlacePlan(const PlanSetting& setting,
+                     const Plan& plan,
+                     const ReplicaDevices& devices,
+                     Schedule schedule);
+
+/// Returns the outcome of a placed plan.
+Outcome SimulatePlaced(const PlanSetting& setting, const PlacedPlan& placed);
+
+struct PlanFigures {
+  Outcome outcome;
+  /// Share of the step in which the devices that have work are idle, on average. CPUs count only in
+  /// clusters without GPUs.
+  double bubble = 0;
+  /// Share of the step time that would be saved if transfers and all-reduces took no time.
+  double communication = 0;
+};
+
+/// Simulates a placed plan, and once more without communication.
+PlanFigures FiguresOf(const PlanSetting& setting, const PlacedPlan& placed);
+
+/// Writes graph.json.gz, cluster.yaml and placement.json.gz into a folder, which is made if it does
+/// not exist: `emplace simulate` of the three files gives the step time.
+/// @throws RunError
+void WritePlacedPlan(const PlanSetting& setting,
+                     const PlacedPlan& placed,
+                     Nanos step_time,
+                     const std::filesystem::path& folder);
+
+}  // namespace emplace
