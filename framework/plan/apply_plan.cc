@@ -1,6 +1,7 @@
 #include "framework/plan/apply_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -118,11 +119,10 @@ PlannedStep ApplyPlan(const Graph& step,
   auto with_network = std::make_shared<const Cluster>(cluster);
   if (groups.size() > 1) {
     std::vector<int> place(planned.graph.num_ops(), 0);
-    if (largest > 1) {
-      for (int op = 0; op < planned.graph.num_ops(); ++op) {
-        const int origin = planned.ops[op].op;
-        place[op] = origin < 0 ? -1 : together.group_of(origin);
-      }
+    std::map<std::string, int> first;  // op of a label
+    for (int op = 0; op < planned.graph.num_ops() && largest > 1; ++op) {
+      const std::string& label = planned.graph.op(op).colocate;
+      place[op] = label.empty() ? op : first.emplace(label, op).first->second;
     }
     buckets = GradientBuckets(planned.graph, Grouping(place), most_bytes);
     if (NetworkDevice(cluster) < 0) {

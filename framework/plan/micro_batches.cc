@@ -31,9 +31,8 @@ class MicroBatches {
     std::size_t next = 0;
     while (next < order.size() && !IsCopied(order[next])) AddOnce(order[next++]);
     const std::vector<int> rest(order.begin() + static_cast<std::ptrdiff_t>(next), order.end());
-    // Parameters that occur behind the first copied op have no predecessors.
     for (int op : rest) {
-      if (graph_.op(op).IsStorage()) AddOnce(op);
+      if (IsFreeStorage(op)) AddOnce(op);
     }
     for (const Phase phase : {Phase::kForward, Phase::kBackward}) {
       for (int m = 0; m < count_; ++m) {
@@ -43,7 +42,7 @@ class MicroBatches {
       }
     }
     for (int op : rest) {
-      if (!IsCopied(op) && !graph_.op(op).IsStorage()) AddOnce(op);
+      if (!IsCopied(op) && !IsFreeStorage(op)) AddOnce(op);
     }
     return {Graph(graph_.name(),
                   std::move(tensors_),
@@ -55,8 +54,12 @@ class MicroBatches {
   }
 
  private:
+  bool IsFreeStorage(int op) const {
+    return graph_.op(op).IsStorage() && graph_.predecessors(op).empty();
+  }
+
   bool IsCopied(int op) const {
-    return graph_.op(op).phase != Phase::kUpdate && !graph_.op(op).IsStorage();
+    return graph_.op(op).phase != Phase::kUpdate && !IsFreeStorage(op);
   }
 
   bool IsGradient(int tensor) const {
@@ -71,7 +74,7 @@ class MicroBatches {
       for (int before : graph_.predecessors(op)) {
         const bool backwards =
             graph_.op(op).phase == Phase::kForward && graph_.op(before).phase == Phase::kBackward;
-        if (!IsCopied(op) || graph_.op(before).IsStorage()) continue;
+        if (!IsCopied(op) || IsFreeStorage(before)) continue;
         if (IsCopied(before) && !backwards) continue;
         throw InputError(fmt::format(
             "{}: op {} of phase {} depends on op {} of phase {}; micro-batches need the forward "
@@ -105,7 +108,9 @@ class MicroBatches {
     for (int m = 0; m < count_; ++m) {
       for (int t = 0; t < graph_.num_tensors(); ++t) {
         const int alias = graph_.tensor(t).alias_of;
-        if (alias >= 0) tensors_[tensor_of_[m][t]].alias_of = tensor_of_[m][alias];
+        if (alias >= 0 && (m == 0 || copied[t])) {
+          tensors_[tensor_of_[m][t]].alias_of = tensor_of_[m][alias];
+        }
       }
     }
   }
@@ -113,7 +118,11 @@ class MicroBatches {
   void AddOnce(int op) {
     Op once = graph_.op(op);
     for (int& input : once.inputs) input = sum_of_[input];
-    for (int& output : once.outputs) output = tensor_of_[0][output];
+    for (int& output : once.outputs) {
+      const int alias = graph_.tensor(output).alias_of;
+      output = tensor_of_[0][output];
+      if (alias >= 0) tensors_[output].alias_of = sum_of_[alias];
+    }
     std::vector<int> control;
     for (int each : once.control_inputs) {
       if (!IsCopied(each)) {

@@ -19,8 +19,9 @@ enum class Schedule : std::uint8_t {
 ///
 /// The order is that of a pipeline whose passes all take one unit: a pass begins when its stage is
 /// free, and the pass of the stage before (backward: behind) on the micro-batch is over. Ops are
-/// issued by the begin of their pass, then by id, each behind its predecessors. What occurs once
-/// comes as early as its readers need it, or last.
+/// issued by the begin of their pass, then by id, each behind its predecessors. Parameters and
+/// constants come as early as their readers need them, a collective comes behind the last pass that
+/// it awaits, and the update comes last.
 /// @param stage_of_op  [ops of the step] the stage of each op, 0 to num_stages - 1, in the order in
 ///   which micro-batches pass the stages
 std::vector<int> PipelineOrder(const PlannedGraph& planned,
@@ -29,8 +30,9 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
                                Schedule schedule);
 
 /// Returns the number of each device as a stage, for a placement of the step: devices in the order
-/// of the mean topological position of their forward ops. [num_ops] of each op, that of its device;
-/// a device without forward ops counts as the last stage.
+/// of the mean topological position of their forward ops (parameters and constants left out), of
+/// equals in order of the devices. [num_ops] of each op, that of its device; a device without
+/// forward ops counts as the last stage.
 std::vector<int> StagesOf(const Graph& step, std::span<const int> device_of_op, int& num_stages);
 
 /// Adds control inputs with which each device executes its ops in an order also in queue semantics,

@@ -82,12 +82,13 @@ class Recomputation {
   /// Returns true if an op may run twice: all of its results are its own.
   bool MayRepeat(int op) const {
     return std::ranges::all_of(step_.op(op).outputs, [&](int tensor) {
-      const Tensor& output = step_.tensor(tensor);
-      const int root = step_.alias_root(tensor);
-      const int producer = step_.tensor(root).producer;
-      const bool inside = root == tensor || (producer >= 0 && layer_[producer] == layer_[op]);
-      return inside &&
-             (output.role == TensorRole::kActivation || output.role == TensorRole::kGradient);
+      for (int base = step_.tensor(tensor).alias_of; base >= 0;) {
+        const int producer = step_.tensor(base).producer;
+        if (producer < 0 || layer_[producer] != layer_[op]) return false;
+        base = step_.tensor(base).alias_of;
+      }
+      const TensorRole role = step_.tensor(tensor).role;
+      return role == TensorRole::kActivation || role == TensorRole::kGradient;
     });
   }
 
@@ -140,16 +141,21 @@ class Recomputation {
     Op& op = ops_[id];
     const int old = origin_[id].op;
     const bool copy = origin_[id].role == PlannedRole::kRecompute;
-    if (copy || op.phase != Phase::kForward) {
-      for (int& input : op.inputs) input = Recomputed(input);
-    }
     bool first = copy;  // no predecessor among the copies
-    for (int predecessor : step_.predecessors(old)) {
-      if (copy_of_op_[predecessor] >= 0 && layer_[predecessor] == layer_[old]) first = false;
+    if (copy || op.phase != Phase::kForward) {
+      for (int& input : op.inputs) {
+        const int read = std::exchange(input, Recomputed(input));
+        if (input != read) first = false;
+      }
+      for (int output : op.outputs) {
+        int& alias = tensors_[output].alias_of;
+        if (alias >= 0) alias = Recomputed(alias);
+      }
     }
     std::vector<int> control;
     for (int each : op.control_inputs) {
       const bool inside = copy && copy_of_op_[each] >= 0 && layer_[each] == layer_[old];
+      if (inside) first = false;
       control.push_back(inside ? copy_of_op_[each] : new_id[each]);
     }
     if (first) {
@@ -160,11 +166,6 @@ class Recomputation {
       control.erase(std::unique(control.begin(), control.end()), control.end());
     }
     op.control_inputs = std::move(control);
-    if (!copy) return;
-    for (int output : op.outputs) {
-      int& alias = tensors_[output].alias_of;
-      if (alias >= 0 && copy_of_tensor_[alias] >= 0) alias = copy_of_tensor_[alias];
-    }
   }
 
   const Graph& step_;

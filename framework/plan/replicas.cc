@@ -189,7 +189,10 @@ std::vector<Bucket> GradientBuckets(const Graph& graph,
       if (!gradient) continue;
       const std::int64_t bytes = graph.tensor(tensor).bytes;
       const int group = together.group_of(op);
-      if (group != open || buckets.back().bytes + bytes > most_bytes) buckets.emplace_back();
+      const bool joins =
+          group == open && most_bytes > 0 && buckets.back().bytes + bytes <= most_bytes &&
+          graph.tensor(buckets.back().tensors[0]).dtype == graph.tensor(tensor).dtype;
+      if (!joins) buckets.emplace_back();
       open = group;
       buckets.back().tensors.push_back(tensor);
       buckets.back().bytes += bytes;

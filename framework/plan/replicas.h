@@ -14,13 +14,14 @@ namespace emplace {
 struct Bucket {
   std::vector<int> tensors;  ///< of the graph before it was copied
   std::int64_t bytes = 0;    ///< of one replica [B]
-  int after = -1;            ///< the last producer among the graph's ops
+  int after = -1;            ///< the producer of greatest id
 };
 
 /// Returns the buckets of a step: the distinct tensors that ops of phase forward and backward make,
-/// parameters and constants excepted, and that ops of phase update read, in the order in which they
-/// are made. Consecutive tensors share a bucket while their producers are in one group of
-/// `together` and their bytes are at most `most_bytes`.
+/// parameters and constants excepted, and that ops of phase update read, in topological order of
+/// the ops. Consecutive tensors share a bucket while their producers are in one group of
+/// `together`, their element types are the same and their bytes are at most `most_bytes` (0:
+/// never).
 std::vector<Bucket> GradientBuckets(const Graph& graph,
                                     const Grouping& together,
                                     std::int64_t most_bytes);
@@ -33,9 +34,9 @@ std::vector<Bucket> GradientBuckets(const Graph& graph,
 ///   the op has devices of its own, on those of them.
 /// - Each bucket is one op "all_reduce/0", "all_reduce/1", ... of kind collective.all_reduce on a
 ///   device of class network. It has the attribute group_size, one input and one output with the
-///   bucket's bytes, and control inputs from the producers of its tensors in all replicas. So it
-///   has the signature of a measured collective (framework/cost/FORMAT.md), and its bytes do not
-///   travel over the channels of the cluster.
+///   bucket's elements and bytes, phase backward, and control inputs from the producers of its
+///   tensors in all replicas. So it has the signature of a measured collective
+///   (framework/cost/FORMAT.md), and its bytes do not travel over the channels of the cluster.
 /// - Every op of phase update that reads a tensor of a bucket has a control input from its op.
 ///
 /// Copies of an op stand side by side, a collective behind the last producer of its tensors. With
