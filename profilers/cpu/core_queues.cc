@@ -85,7 +85,7 @@ void CoreQueues::Prepare(int g) {
   for (auto& entry : queues_[g].commands) {
     OpCommand* const command = std::get_if<OpCommand>(&entry);
     if (command == nullptr) continue;
-    const PlannedOp& op = plan_->ops[plan_->commands[command->index].op];
+    const CompiledOp& op = plan_->ops[plan_->commands[command->index].op];
     for (const KernelCall& call : op.work.calls) {
       try {
         command->kernels.push_back(device.Kernel(call, static_cast<int>(group.cores.size())));

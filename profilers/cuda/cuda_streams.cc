@@ -87,7 +87,7 @@ void CudaStreams::AssignStreams(const QueuePlan& queues) {
 
 void CudaStreams::PrepareOp(int index) {
   const PlanCommand& command = plan_->commands[index];
-  const PlannedOp& op = plan_->ops[command.op];
+  const CompiledOp& op = plan_->ops[command.op];
   for (const Address& address : op.inputs) inputs_[command.op].push_back(memory_.At(address));
   for (const Address& address : op.outputs) outputs_[command.op].push_back(memory_.At(address));
   Device& device = (*devices_)[command.stream];

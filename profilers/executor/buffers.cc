@@ -166,7 +166,7 @@ ProgramBuffers FindBuffers(const Problem& problem,
                            std::span<const int> order,
                            const IssuedCommands& issued,
                            const PlacedGraph& placed,
-                           std::span<const PlannedOp> ops) {
+                           std::span<const CompiledOp> ops) {
   BufferFinder finder(problem, device_of_op, issued, placed);
   for (int v : order) {
     for (int t : placed.graph.op(v).outputs) {

@@ -56,6 +56,6 @@ ProgramBuffers FindBuffers(const Problem& problem,
                            std::span<const int> order,
                            const IssuedCommands& issued,
                            const PlacedGraph& placed,
-                           std::span<const PlannedOp> ops);
+                           std::span<const CompiledOp> ops);
 
 }  // namespace emplace

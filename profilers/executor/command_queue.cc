@@ -87,7 +87,8 @@ std::vector<std::byte> QueueProgram::ReadTensor(Address address, std::int64_t by
   };
   const bool known =
       std::ranges::any_of(
-          plan_->ops, [&](const PlannedOp& op) { return holds(op.inputs) || holds(op.outputs); }) ||
+          plan_->ops,
+          [&](const CompiledOp& op) { return holds(op.inputs) || holds(op.outputs); }) ||
       std::ranges::any_of(plan_->commands,
                           [&](const PlanCommand& c) { return holds(c.destinations); });
   const bool on_device = address.device >= 0 && address.device < plan_->num_devices;

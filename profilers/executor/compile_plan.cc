@@ -77,8 +77,8 @@ std::vector<std::int64_t> PeakMemory(const Graph& graph,
   return memory.peak();
 }
 
-std::vector<PlannedOp> PlannedOps(const PlacedGraph& placed) {
-  std::vector<PlannedOp> ops;
+std::vector<CompiledOp> PlannedOps(const PlacedGraph& placed) {
+  std::vector<CompiledOp> ops;
   for (int v = 0; v < placed.graph.num_ops(); ++v) {
     ops.push_back(
         {.name = placed.graph.op(v).name, .work = WorkOf(placed.graph, v, placed.layouts)});

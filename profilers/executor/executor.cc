@@ -49,7 +49,7 @@ ExecutionPlan WithDevices(ExecutionPlan plan, const std::vector<int>& devices, i
     renumber(command.source);
     for (Address& destination : command.destinations) renumber(destination);
   }
-  for (PlannedOp& op : plan.ops) {
+  for (CompiledOp& op : plan.ops) {
     for (Address& input : op.inputs) renumber(input);
     for (Address& output : op.outputs) renumber(output);
   }

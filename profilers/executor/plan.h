@@ -38,7 +38,7 @@ struct PlanCommand {
 };
 
 /// The kernels of an op and their arguments.
-struct PlannedOp {
+struct CompiledOp {
   std::string name;  ///< for messages
   OpWork work;
   std::vector<Address> inputs, outputs;  ///< starts of the tensors' storage, as many as the op's
@@ -47,7 +47,7 @@ struct PlannedOp {
 struct ExecutionPlan {
   int num_devices = 0, num_channels = 0;
   std::vector<PlanCommand> commands;  ///< in issue order
-  std::vector<PlannedOp> ops;         ///< [num_ops]
+  std::vector<CompiledOp> ops;        ///< [num_ops]
   std::vector<InitialValue> initial_values;
   /// Most bytes in use at the same time, counted over these commands by the rule of stream
   /// semantics (StreamMemory), as in the simulator. They are not measured. [num_devices] [B]

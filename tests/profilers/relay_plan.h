@@ -67,7 +67,7 @@ inline RelayPlan MakeRelayPlan(int num_devices, int legs, std::int64_t rows, std
       copy.is_awaited = true;
       plan->commands.push_back(copy);
     }
-    PlannedOp op;
+    CompiledOp op;
     KernelCall add;
     add.kind = KernelKind::kElementwise;
     add.params.function = Function::kAdd;

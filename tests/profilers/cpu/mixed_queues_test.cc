@@ -93,7 +93,7 @@ class MixedProgram {
       }
       return;
     }
-    const PlannedOp& op = plan_->ops[command.op];
+    const CompiledOp& op = plan_->ops[command.op];
     std::vector<void*> inputs, outputs;
     for (const Address& address : op.inputs) inputs.push_back(memory_.At(address));
     for (const Address& address : op.outputs) outputs.push_back(memory_.At(address));
@@ -180,7 +180,7 @@ TEST_CASE("cores that fail release the streams that wait for them, and the next 
   bool fails = false;
   const auto make_fail = [&](CpuMachine& machine) {
     CpuDevice& device = *machine.devices[0];
-    for (const PlannedOp& op : relay.plan->ops) device.Kernel(op.work.calls[0], 1);
+    for (const CompiledOp& op : relay.plan->ops) device.Kernel(op.work.calls[0], 1);
     for (auto& [key, kernel] : device.kernels) {
       kernel = std::make_unique<FailingKernel>(std::move(kernel), fails);
     }

@@ -14,7 +14,7 @@ ProgramBuffers BuffersOf(const Problem& problem, const std::vector<DeviceIndex>&
   const std::vector<int> order = IssueOrder(problem.graph());
   const IssuedCommands issued = IssueCommands(problem, devices, order);
   const PlacedGraph placed = PlaceGraph(problem, devices, issued.copies);
-  std::vector<PlannedOp> ops;
+  std::vector<CompiledOp> ops;
   for (int v = 0; v < placed.graph.num_ops(); ++v) {
     ops.push_back(
         {.name = placed.graph.op(v).name, .work = WorkOf(placed.graph, v, placed.layouts)});

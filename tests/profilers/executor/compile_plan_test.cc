@@ -63,7 +63,7 @@ std::vector<Access> AccessesOf(const ExecutionPlan& plan) {
       }
       continue;
     }
-    const PlannedOp& op = plan.ops[command.op];
+    const CompiledOp& op = plan.ops[command.op];
     for (const KernelCall& call : op.work.calls) {
       for (const Argument& a : call.inputs) {
         accesses.push_back(
@@ -200,7 +200,7 @@ std::string FindWrongBytes(const Problem& problem,
       return;
     }
     const Op& op = graph.op(command.op);
-    const PlannedOp& planned = plan.ops[command.op];
+    const CompiledOp& planned = plan.ops[command.op];
     const auto access = [&](const Argument& a, bool writes) {
       touch(c,
             (a.is_output ? planned.outputs : planned.inputs)[a.index],
