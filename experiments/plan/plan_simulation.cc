@@ -16,6 +16,7 @@
 #include "framework/cluster/cluster_io.h"
 #include "framework/graph/coarsen.h"
 #include "framework/graph/graph_io.h"
+#include "framework/plan/one_replica.h"
 #include "framework/search/costed_problem.h"
 
 namespace emplace {
@@ -229,9 +230,11 @@ ReplicaDevices EqualStages(const PlanSetting& setting,
 PlacedPlan PlacePlan(const PlanSetting& setting,
                      const Plan& plan,
                      const ReplicaDevices& devices,
-                     Schedule schedule) {
+                     Schedule schedule,
+                     bool one) {
   PlacedPlan placed;
-  PlannedStep step = ApplyPlan(*setting.step, *setting.cluster, plan, TogetherInAll(devices));
+  const auto apply = one ? &ApplyPlanToOne : &ApplyPlan;
+  PlannedStep step = apply(*setting.step, *setting.cluster, plan, TogetherInAll(devices));
   placed.device_of_op = PlannedPlacement(step, devices);
   std::vector<int> order =
       OrderOf(*setting.step, step.planned, devices, schedule, placed.num_stages);

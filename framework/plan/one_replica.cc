@@ -1,0 +1,188 @@
+#include "framework/plan/one_replica.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "framework/plan/replicas.h"
+
+namespace emplace {
+namespace {
+
+/// Returns a step whose gradients are those of the buckets, of the same dtypes and bytes, in the
+/// order of the buckets.
+Graph StepOfBuckets(const Graph& graph, const std::vector<Bucket>& buckets) {
+  Op backward{.name = "gradients", .kind = "plan.gradients"};
+  backward.phase = Phase::kBackward;
+  Op update{.name = "update", .kind = "plan.update"};
+  update.phase = Phase::kUpdate;
+  std::vector<Tensor> tensors;
+  for (const Bucket& bucket : buckets) {
+    std::int64_t elements = 0;
+    for (int each : bucket.tensors) {
+      std::int64_t size = 1;
+      for (std::int64_t extent : graph.tensor(each).shape) size *= extent;
+      elements += size;
+    }
+    Tensor tensor;
+    tensor.shape = {elements};
+    tensor.dtype = graph.tensor(bucket.tensors.front()).dtype;
+    tensor.bytes = bucket.bytes;
+    tensor.role = TensorRole::kGradient;
+    backward.outputs.push_back(static_cast<int>(tensors.size()));
+    update.inputs.push_back(static_cast<int>(tensors.size()));
+    tensors.push_back(std::move(tensor));
+  }
+  return Graph(graph.name(), std::move(tensors), {std::move(backward), std::move(update)});
+}
+
+/// Returns the graph with the collectives of `reduced` (of StepOfBuckets()) behind the last
+/// producer of each bucket.
+PlannedGraph WithCollectives(const PlannedGraph& one,
+                             const std::vector<Bucket>& buckets,
+                             const PlannedGraph& reduced) {
+  const Graph& graph = one.graph;
+  std::vector<std::vector<int>> after(graph.num_ops());
+  std::vector<int> collective(buckets.size()), new_id(graph.num_ops());
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    after[buckets[b].after].push_back(static_cast<int>(b));
+  }
+  int next = 0;
+  for (int op = 0; op < graph.num_ops(); ++op) {
+    new_id[op] = next++;
+    for (int b : after[op]) collective[b] = next++;
+  }
+  std::vector<const Op*> made;
+  for (int op = 0; op < reduced.graph.num_ops(); ++op) {
+    if (reduced.ops[op].role == PlannedRole::kCollective) made.push_back(&reduced.graph.op(op));
+  }
+  std::vector<std::set<int>> awaited(graph.num_ops());
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    for (int tensor : buckets[b].tensors) {
+      for (int reader : graph.readers(tensor)) {
+        if (graph.op(reader).phase == Phase::kUpdate) awaited[reader].insert(collective[b]);
+      }
+    }
+  }
+  std::vector<Tensor> tensors(graph.tensors().begin(), graph.tensors().end());
+  for (Tensor& tensor : tensors) tensor.producer = -1;
+  std::vector<Op> ops;
+  std::vector<PlannedOp> origin;
+  for (int op = 0; op < graph.num_ops(); ++op) {
+    ops.push_back(graph.op(op));
+    for (int& each : ops.back().control_inputs) each = new_id[each];
+    std::ranges::copy(awaited[op], std::back_inserter(ops.back().control_inputs));
+    origin.push_back(one.ops[op]);
+    for (int b : after[op]) {
+      Op reduce = *made[b];
+      for (auto* ids : {&reduce.inputs, &reduce.outputs}) {
+        for (int& tensor : *ids) {
+          Tensor copy = reduced.graph.tensor(tensor);
+          copy.producer = -1;
+          tensor = static_cast<int>(tensors.size());
+          tensors.push_back(std::move(copy));
+        }
+      }
+      std::set<int> producers;
+      for (int each : buckets[b].tensors) producers.insert(new_id[graph.tensor(each).producer]);
+      reduce.control_inputs.assign(producers.begin(), producers.end());
+      ops.push_back(std::move(reduce));
+      origin.push_back({PlannedRole::kCollective});
+    }
+  }
+  return {Graph(graph.name(),
+                std::move(tensors),
+                std::move(ops),
+                graph.source(),
+                graph.name(),
+                graph.extra()),
+          std::move(origin)};
+}
+
+bool AlikeChannels(const Cluster& cluster, std::span<const int> a, std::span<const int> b) {
+  return std::ranges::equal(a, b, [&](int i, int j) {
+    const Channel &x = cluster.channel(i), &y = cluster.channel(j);
+    return x.latency == y.latency && x.setup == y.setup && x.bandwidth == y.bandwidth &&
+           x.gap == y.gap && x.broadcast == y.broadcast && x.occupies == y.occupies;
+  });
+}
+
+}  // namespace
+
+PlannedStep ApplyPlanToOne(const Graph& step,
+                           const Cluster& cluster,
+                           const Plan& plan,
+                           const Grouping& together) {
+  const std::vector<std::vector<int>> groups = DeviceGroups(plan, cluster);
+  std::vector<std::string> names;
+  std::size_t largest = 0;
+  for (int d : groups[0]) names.push_back(QuoteYaml(cluster.device(d).name));
+  for (const std::vector<int>& group : groups) largest = std::max(largest, group.size());
+  Plan first = plan;
+  first.replicas = 1;
+  first.groups = ConfigNode::FromString(fmt::format("[[{}]]", fmt::join(names, ", ")), "groups");
+  PlannedStep one = ApplyPlan(step, cluster, first, together);
+  if (groups.size() < 2) return one;
+  std::map<std::string, int> first_of_label;
+  std::vector<int> place(one.planned.graph.num_ops(), 0);
+  for (int op = 0; op < one.planned.graph.num_ops() && largest > 1; ++op) {
+    const std::string& label = one.planned.graph.op(op).colocate;
+    place[op] = label.empty() ? op : first_of_label.emplace(label, op).first->second;
+  }
+  const std::vector<Bucket> buckets =
+      GradientBuckets(one.planned.graph, Grouping(place), BucketBytes(plan));
+  if (buckets.empty()) return one;
+  Plan reduce = plan;
+  reduce.micro_batches = 1;
+  reduce.recompute.clear();
+  reduce.bucket = "0";
+  const PlannedStep reduced =
+      ApplyPlan(StepOfBuckets(one.planned.graph, buckets), cluster, reduce, Grouping::Identity(2));
+  return {WithCollectives(one.planned, buckets, reduced.planned), reduced.cluster};
+}
+
+bool ReplicasAreAlike(const Cluster& cluster,
+                      const std::vector<std::vector<int>>& groups,
+                      std::span<const int> alike_as_device) {
+  std::vector<int> networks, group_of_channel(cluster.num_channels(), -1);
+  std::vector<std::vector<int>> own(groups.size());  // devices of one group only
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) networks.push_back(d);
+    std::size_t count = 0, last = 0;
+    for (std::size_t r = 0; r < groups.size(); ++r) {
+      if (std::ranges::binary_search(groups[r], d)) ++count, last = r;
+    }
+    if (count == 1) own[last].push_back(d);
+  }
+  if (cluster.has_neighbors()) return groups.size() < 2;
+  for (std::size_t r = 0; r < groups.size(); ++r) {
+    if (own[r].size() != own[0].size()) return false;
+    std::vector<int> a = own[0], b = own[r];
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const Device &x = cluster.device(a[i]), &y = cluster.device(b[i]);
+      if (x.kind != y.kind || x.memory != y.memory || x.slots != y.slots) return false;
+      if (alike_as_device[a[i]] != alike_as_device[b[i]]) return false;
+    }
+    a.insert(a.end(), networks.begin(), networks.end());
+    b.insert(b.end(), networks.begin(), networks.end());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      for (std::size_t j = 0; j < a.size(); ++j) {
+        if (a[i] == a[j] || b[i] == b[j]) continue;
+        const auto route = cluster.route(b[i], b[j]);
+        if (!AlikeChannels(cluster, cluster.route(a[i], a[j]), route)) return false;
+        for (int channel : route) {
+          int& group = group_of_channel[channel];
+          if (group >= 0 && group != static_cast<int>(r)) return false;
+          group = static_cast<int>(r);
+        }
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace emplace

@@ -1,0 +1,39 @@
+#pragma once
+
+// One of several equal replicas, for searches: the simulation of a plan then does not grow with the
+// number of replicas.
+//
+// The simulated step is exactly that of all replicas if the replicas are alike: corresponding
+// devices are equal and have equal costs, corresponding routes have equal channels, no channel
+// belongs to routes of two replicas, and no device has ops of two replicas. Replicas meet in their
+// all-reduces only. An all-reduce begins when its gradients are there in all replicas. By induction
+// over the all-reduces this is at the same time in all of them, since until then each replica does
+// the same on equal devices and channels that no other one uses, and the network device has the
+// same all-reduces in the same order.
+
+#include <span>
+#include <vector>
+
+#include "framework/plan/apply_plan.h"
+
+namespace emplace {
+
+/// Applies a plan as ApplyPlan() does, but returns only the ops of the first replica and the
+/// all-reduces of the whole group, which await the first replica's gradients. Names of ops have no
+/// prefix for the replica.
+/// @throws InputError and SettingError as ApplyPlan()
+PlannedStep ApplyPlanToOne(const Graph& step,
+                           const Cluster& cluster,
+                           const Plan& plan,
+                           const Grouping& together);
+
+/// Returns whether the replicas are alike, except that devices in several groups (CPUs beside GPUs)
+/// are not looked at.
+/// @param groups           DeviceGroups()
+/// @param alike_as_device  [num_devices] devices of equal costs have equal numbers
+///   (DevicesOfEqualCosts())
+bool ReplicasAreAlike(const Cluster& cluster,
+                      const std::vector<std::vector<int>>& groups,
+                      std::span<const int> alike_as_device);
+
+}  // namespace emplace
