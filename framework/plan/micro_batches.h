@@ -21,13 +21,13 @@ namespace emplace {
 /// - The copies of an op share a label, so that they have one device: the op's own label, else its
 ///   name. Sums have the label of their gradient's producer.
 ///
-/// Order of ids: what occurs once before the first copied op; other parameters and constants; for
-/// each micro-batch the forward pass; for each micro-batch the backward pass, each sum behind the
-/// producer of the gradient; what else occurs once. All in topological order. This is the order of
-/// GPipe (Huang et al., NeurIPS 2019).
+/// Order of ids: ops that occur once before the first copied op; other parameters and constants;
+/// for each micro-batch the forward pass; for each micro-batch the backward pass, each sum behind
+/// the producer of the gradient; other ops that occur once. All in topological order. This is the
+/// order of GPipe (Huang et al., NeurIPS 2019).
 ///
 /// Sums are not divided by `count`: a mean of the loss over the whole batch is left to its author.
-/// With a count of 1 nothing is copied or named anew.
+/// With a count of 1 nothing is copied or renamed.
 /// @throws InputError if count < 1. With a larger count, if a copied op depends on an op of phase
 ///   update, or one of phase forward on one of phase backward
 PlannedGraph CopyMicroBatches(const PlannedGraph& step, int count);

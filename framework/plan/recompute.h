@@ -19,9 +19,9 @@ namespace emplace {
 /// - Every op of the layer that an inner activation depends on, through inner activations and other
 ///   tensors that only the layer reads, gets a copy "recompute/NAME" of phase backward, with the
 ///   same label, costs and restrictions.
-/// - A copy reads copies of inner activations and of what the layer alone reads, else the tensors
-///   that the op reads. Ops of other phases read the copies of inner activations. Their outputs are
-///   aliases of the copies where the step's are aliases of what was copied.
+/// - A copy reads copies of inner activations and of tensors that the layer alone reads, else the
+///   tensors that the op reads. Ops of other phases read the copies of inner activations. Outputs
+///   of both that are aliases of such tensors are aliases of the copies.
 /// - A copy has the control inputs of the op. Those on ops of its layer with copies are on the
 ///   copies.
 /// - A copy without a predecessor among the copies has further control inputs: the backward

@@ -8,13 +8,20 @@
 #include "framework/base/error.h"
 #include "framework/base/glob.h"
 #include "framework/base/json.h"
+#include "framework/graph/dtypes.h"
 #include "framework/plan/forward_op.h"
 
 namespace emplace {
 namespace {
 
-bool MakesGradients(const Op& op) {
-  return op.phase != Phase::kUpdate && !op.IsStorage();
+/// Returns true for a tensor that the forward or backward pass makes and the update reads.
+bool IsGradient(const Graph& graph, int tensor) {
+  const int producer = graph.tensor(tensor).producer;
+  if (producer < 0) return false;
+  const Op& op = graph.op(producer);
+  if (op.phase == Phase::kUpdate || op.IsStorage()) return false;
+  return std::ranges::any_of(graph.readers(tensor),
+                             [&](int reader) { return graph.op(reader).phase == Phase::kUpdate; });
 }
 
 /// Returns the devices that the copy of an op may run on: those of `allowed` that the op's own
@@ -39,17 +46,31 @@ std::vector<std::string> DevicesOf(const Op& op,
 
 class Replicas {
  public:
-  Replicas(const PlannedGraph& step, int count)
+  /// @param tree  reduces every gradient by ops
+  Replicas(const PlannedGraph& step, int count, bool tree)
       : step_(step),
         graph_(step.graph),
         count_(count),
         op_of_(count, std::vector<int>(graph_.num_ops(), -1)),
-        buckets_of_(graph_.num_ops()) {
+        buckets_of_(graph_.num_ops()),
+        first_sum_(graph_.num_tensors(), -1) {
     for (int r = 0; r < count_; ++r) {
       for (const Tensor& tensor : graph_.tensors()) {
         tensors_.push_back(tensor);
         tensors_.back().producer = -1;
         if (tensor.alias_of >= 0) tensors_.back().alias_of = NewTensor(tensor.alias_of, r);
+      }
+    }
+    for (int distance = 1; tree && distance < count_; distance *= 2) {
+      for (int r = 0; r + distance < count_; r += 2 * distance) sums_.emplace_back(r, r + distance);
+    }
+    for (int t = 0; !sums_.empty() && t < graph_.num_tensors(); ++t) {
+      if (!IsGradient(graph_, t)) continue;
+      first_sum_[t] = static_cast<int>(tensors_.size());
+      for (const auto& [r, other] : sums_) {
+        Tensor sum = tensors_[NewTensor(t, r)];
+        sum.alias_of = NewTensor(t, r);
+        tensors_.push_back(std::move(sum));
       }
     }
   }
@@ -67,12 +88,13 @@ class Replicas {
         }
       }
     }
-    // Ids of the graph may be in any order; those of the copies and collectives are in the same.
+    // Ids of the graph may be in any order; those of what is added are in the same.
     std::vector<int> collective(buckets.size());
     int next = 0;
     for (int op = 0; op < graph_.num_ops(); ++op) {
       for (int r = 0; r < count_; ++r) op_of_[r][op] = next++;
       for (int b : after[op]) collective[b] = next++;
+      next += static_cast<int>(ReducedBy(op).size()) * (count_ - 1);
     }
     for (int op = 0; op < graph_.num_ops(); ++op) {
       const ForwardOpAttribute attributes(graph_.op(op));
@@ -82,6 +104,8 @@ class Replicas {
       for (int b : after[op]) {
         AddCollective(b, buckets[b], cost_ns.empty() ? NoCost() : cost_ns[b]);
       }
+      int further = 0;
+      for (int gradient : ReducedBy(op)) AddTree(op, gradient, further++);
     }
     return {Graph(graph_.name(),
                   std::move(tensors_),
@@ -100,6 +124,51 @@ class Replicas {
 
   int NewTensor(int tensor, int replica) const { return replica * graph_.num_tensors() + tensor; }
 
+  /// Returns the outputs of an op that are reduced by ops.
+  std::vector<int> ReducedBy(int op) const {
+    std::vector<int> gradients;
+    for (int output : graph_.op(op).outputs) {
+      if (first_sum_[output] >= 0) gradients.push_back(output);
+    }
+    return gradients;
+  }
+
+  /// Returns what the copy of an op reads in the place of a tensor.
+  int NewInput(const Op& op, int tensor, int replica) const {
+    const bool reduced = first_sum_[tensor] >= 0 && op.phase == Phase::kUpdate;
+    return reduced ? first_sum_[tensor] + static_cast<int>(sums_.size()) - 1
+                   : NewTensor(tensor, replica);
+  }
+
+  void AddTree(int op, int gradient, int further) {
+    std::vector<int> sum(count_);  // of each replica so far
+    for (int r = 0; r < count_; ++r) sum[r] = NewTensor(gradient, r);
+    double elements = 1;
+    for (std::int64_t extent : graph_.tensor(gradient).shape) {
+      elements *= static_cast<double>(extent);
+    }
+    int next = first_sum_[gradient];
+    for (const auto& [r, other] : sums_) {
+      const Op& producer = ops_[op_of_[r][op]];
+      Op add;
+      add.name = fmt::format("r{}/reduce/{}/{}", r, other - r, graph_.op(op).name);
+      if (further > 0) add.name += fmt::format("/{}", further);
+      add.kind = "aten.add";
+      add.inputs = {sum[r], sum[other]};
+      sum[r] = next++;
+      add.outputs = {sum[r]};
+      add.flops = elements;
+      add.phase = Phase::kBackward;
+      add.colocate = producer.colocate;
+      add.device_kinds = producer.device_kinds;
+      add.devices = producer.devices;
+      ops_.push_back(std::move(add));
+      origin_.push_back(step_.ops[op]);
+      origin_.back().role = PlannedRole::kAccumulate;
+      origin_.back().replica = r;
+    }
+  }
+
   void AddCopy(int op,
                int r,
                std::vector<std::string> devices,
@@ -112,8 +181,9 @@ class Replicas {
       copy.name = prefix + copy.name;
       if (!copy.colocate.empty()) copy.colocate = prefix + copy.colocate;
       copy.attributes = attributes.WithPrefix(prefix);
+      if (copy.colocate.empty() && !ReducedBy(op).empty()) copy.colocate = copy.name;
     }
-    for (int& input : copy.inputs) input = NewTensor(input, r);
+    for (int& input : copy.inputs) input = NewInput(copy, input, r);
     for (int& output : copy.outputs) output = NewTensor(output, r);
     for (int& each : copy.control_inputs) each = op_of_[r][each];
     std::vector<int> buckets = buckets_of_[op];
@@ -138,13 +208,8 @@ class Replicas {
     Tensor tensor;
     tensor.dtype = graph_.tensor(bucket.tensors.front()).dtype;
     tensor.bytes = bucket.bytes;
-    std::int64_t elements = 0;
-    for (int each : bucket.tensors) {
-      std::int64_t size = 1;
-      for (std::int64_t extent : graph_.tensor(each).shape) size *= extent;
-      elements += size;
-    }
-    tensor.shape = {elements};
+    const Dtype* type = DtypeByName(tensor.dtype);
+    if (type != nullptr && type->bits > 0) tensor.shape = {bucket.bytes * 8 / type->bits};
     tensor.role = TensorRole::kInput;
     op.inputs = {static_cast<int>(tensors_.size())};
     tensors_.push_back(tensor);
@@ -168,6 +233,8 @@ class Replicas {
   int count_;
   std::vector<std::vector<int>> op_of_;       // [replicas][ops] new ids
   std::vector<std::vector<int>> buckets_of_;  // [ops] buckets that an op of the update reads
+  std::vector<std::pair<int, int>> sums_;  // of the tree: the replica that adds, and the other one
+  std::vector<int> first_sum_;             // [tensors] of the tree; -1: not reduced by ops
   std::vector<Tensor> tensors_;
   std::vector<Op> ops_;
   std::vector<PlannedOp> origin_;
@@ -181,12 +248,8 @@ std::vector<Bucket> GradientBuckets(const Graph& graph,
   std::vector<Bucket> buckets;
   int open = -1;  // group of the last bucket's producers
   for (int op : graph.topological_order()) {
-    if (!MakesGradients(graph.op(op))) continue;
     for (int tensor : graph.op(op).outputs) {
-      const bool gradient = std::ranges::any_of(graph.readers(tensor), [&](int reader) {
-        return graph.op(reader).phase == Phase::kUpdate;
-      });
-      if (!gradient) continue;
+      if (!IsGradient(graph, tensor)) continue;
       const std::int64_t bytes = graph.tensor(tensor).bytes;
       const int group = together.group_of(op);
       const bool joins =
@@ -207,8 +270,13 @@ PlannedGraph Replicate(const PlannedGraph& step,
                        std::span<const Bucket> buckets,
                        std::span<const std::vector<std::pair<std::string, double>>> cost_ns) {
   const int count = static_cast<int>(devices.size());
-  return Replicas(step, count)
+  return Replicas(step, count, false)
       .Build(devices, count > 1 ? buckets : std::span<const Bucket>(), cost_ns);
+}
+
+PlannedGraph ReplicateByTree(const PlannedGraph& step,
+                             std::span<const std::vector<std::string>> devices) {
+  return Replicas(step, static_cast<int>(devices.size()), true).Build(devices, {}, {});
 }
 
 }  // namespace emplace

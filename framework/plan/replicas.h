@@ -34,9 +34,10 @@ std::vector<Bucket> GradientBuckets(const Graph& graph,
 ///   the op has devices of its own, on those of them.
 /// - Each bucket is one op "all_reduce/0", "all_reduce/1", ... of kind collective.all_reduce on a
 ///   device of class network. It has the attribute group_size, one input and one output with the
-///   bucket's elements and bytes, phase backward, and control inputs from the producers of its
-///   tensors in all replicas. So it has the signature of a measured collective
-///   (framework/cost/FORMAT.md), and its bytes do not travel over the channels of the cluster.
+///   bucket's bytes and element type (and as many elements), phase backward, and control inputs
+///   from the producers of its tensors in all replicas. So it has the signature of a measured
+///   collective (framework/cost/FORMAT.md), and its bytes do not travel over the channels of the
+///   cluster.
 /// - Every op of phase update that reads a tensor of a bucket has a control input from its op.
 ///
 /// Copies of an op stand side by side, a collective behind the last producer of its tensors. With
@@ -48,5 +49,22 @@ PlannedGraph Replicate(const PlannedGraph& step,
                        std::span<const std::vector<std::string>> devices,
                        std::span<const Bucket> buckets,
                        std::span<const std::vector<std::pair<std::string, double>>> cost_ns);
+
+/// Copies the graph as Replicate() does, with reductions in ordinary ops: a binary tree for each
+/// gradient. Such a graph can be executed.
+///
+/// - At distance 1, 2, 4, ... replica r, a multiple of twice the distance, adds the sum of replica
+/// r
+///   + distance to its own by an op "rR/reduce/DISTANCE/NAME" of kind aten.add and phase backward,
+///   NAME that of the gradient's producer, with /1, /2, ... for its further gradients. The sum is
+///   an alias of the gradient of replica r and has the label of its producer, a producer without a
+///   label that of its own name.
+/// - Ops of phase update read the sum of replica 0, in all replicas.
+///
+/// The sums travel over the cluster's channels and take time on the devices of the replicas.
+/// @param devices  as Replicate()
+/// @throws InputError as Replicate()
+PlannedGraph ReplicateByTree(const PlannedGraph& step,
+                             std::span<const std::vector<std::string>> devices);
 
 }  // namespace emplace
