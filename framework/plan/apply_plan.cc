@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/config/setting_error.h"
 #include "framework/plan/micro_batches.h"
 #include "framework/plan/recompute.h"
 #include "framework/plan/replicas.h"
@@ -104,6 +105,7 @@ PlannedStep ApplyPlan(const Graph& step,
                       const Grouping& together) {
   const std::vector<std::vector<int>> groups = DeviceGroups(plan, cluster);
   const std::int64_t most_bytes = BucketBytes(plan);
+  RequireChoice("collectives", plan.collectives, {"network", "tree"});
   PlannedGraph planned = Recompute(step, plan.recompute);
   planned = CopyMicroBatches(Labelled(planned, together), plan.micro_batches);
 
@@ -113,6 +115,9 @@ PlannedStep ApplyPlan(const Graph& step,
     std::vector<std::string>& of = names.emplace_back();
     for (int device : group) of.push_back(cluster.device(device).name);
     largest = std::max(largest, group.size());
+  }
+  if (plan.collectives == "tree") {
+    return {ReplicateByTree(planned, names), std::make_shared<const Cluster>(cluster)};
   }
   std::vector<Bucket> buckets;
   std::vector<std::vector<std::pair<std::string, double>>> cost_ns;

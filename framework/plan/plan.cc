@@ -90,6 +90,11 @@ void Plan::Visit(FieldVisitor& v) {
       "a pattern of op names with * and ?");
   v.Field(
       "bucket", bucket, "largest gradients that are reduced together, as in 25MB; 0: each alone");
+  v.Field(
+      "collectives",
+      collectives,
+      "network (an all-reduce is an op on a network device) or tree (sums of single gradients on "
+      "the replicas' devices, sent over the cluster's channels; bucket has no effect)");
   v.Field("groups",
           groups,
           "devices of each replica, as in [[gpu:0, gpu:1], [gpu:2, gpu:3]]; none: GPUs in their "

@@ -23,10 +23,11 @@ namespace emplace {
 
 struct Plan {
   int replicas = 1;
-  int micro_batches = 1;               ///< per replica
-  std::vector<std::string> recompute;  ///< of each layer, a pattern of the names of its ops
-  std::string bucket = "25MB";         ///< largest gradients of one all-reduce; 0: one per tensor
-  ConfigNode groups;                   ///< [replicas] patterns of device names; see DeviceGroups()
+  int micro_batches = 1;                ///< per replica
+  std::vector<std::string> recompute;   ///< of each layer, a pattern of the names of its ops
+  std::string bucket = "25MB";          ///< largest gradients of one all-reduce; 0: one per tensor
+  std::string collectives = "network";  ///< or "tree": sums in ops (ReplicateByTree())
+  ConfigNode groups;                    ///< [replicas] patterns of device names; see DeviceGroups()
   void Visit(FieldVisitor& v);
 };
 

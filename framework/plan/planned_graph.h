@@ -12,7 +12,7 @@ namespace emplace {
 enum class PlannedRole : std::uint8_t {
   kCopy,        ///< an op of the step
   kRecompute,   ///< an op of the step, once more before its backward readers
-  kAccumulate,  ///< the sum of a gradient and those of the micro-batches before
+  kAccumulate,  ///< the sum of two gradients, of micro-batches or of replicas
   kCollective   ///< an all-reduce among the replicas
 };
 

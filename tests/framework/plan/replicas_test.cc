@@ -69,6 +69,34 @@ TEST_CASE("replicas have devices, names and labels of their own, and updates wai
   CHECK(planned.ops[graph.FindOp("all_reduce/0")].role == PlannedRole::kCollective);
 }
 
+// Five replicas: distance 1 adds 1 to 0 and 3 to 2, distance 2 adds 2 to 0, distance 4 adds 4 to 0.
+TEST_CASE("a tree adds the gradients of all replicas, and all updates read the last sum") {
+  const Graph step = ChainStep({.layers = 1});
+  const std::vector<List> devices = {{"gpu:0"}, {"gpu:1"}, {"gpu:2"}, {"gpu:3"}, {"gpu:4"}};
+  const PlannedGraph planned = ReplicateByTree(Recompute(step, {}), devices);
+  const Graph& graph = planned.graph;
+  CHECK(graph.num_ops() == 5 * step.num_ops() + 4);
+  const auto inputs = [&](const std::string& name) {
+    REQUIRE(graph.FindOp(name) >= 0);
+    List names;
+    for (int tensor : graph.op(graph.FindOp(name)).inputs) {
+      names.push_back(graph.op(graph.tensor(tensor).producer).name);
+    }
+    return names;
+  };
+  CHECK(inputs("r0/reduce/1/b0") == List{"r0/b0", "r1/b0"});
+  CHECK(inputs("r2/reduce/1/b0") == List{"r2/b0", "r3/b0"});
+  CHECK(inputs("r0/reduce/2/b0") == List{"r0/reduce/1/b0", "r2/reduce/1/b0"});
+  CHECK(inputs("r0/reduce/4/b0") == List{"r0/reduce/2/b0", "r4/b0"});
+  CHECK(inputs("r3/u0") == List{"r3/w0", "r0/reduce/4/b0"});
+  const Op& sum = graph.op(graph.FindOp("r2/reduce/1/b0"));
+  CHECK(sum.colocate == "r2/b0");
+  CHECK(graph.op(graph.FindOp("r2/b0")).colocate == "r2/b0");
+  CHECK(sum.devices == List{"gpu:2"});
+  CHECK(graph.op(graph.tensor(graph.alias_root(sum.outputs[0])).producer).name == "r2/b0");
+  CHECK(planned.ops[graph.FindOp("r2/reduce/1/b0")].replica == 2);
+}
+
 TEST_CASE("one replica only restricts the devices; those of an op must be among them") {
   const Graph step = ChainStep({});
   const std::vector<List> one = {{"gpu:0", "gpu:1"}};
