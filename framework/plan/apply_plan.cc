@@ -11,6 +11,7 @@
 #include "framework/plan/micro_batches.h"
 #include "framework/plan/recompute.h"
 #include "framework/plan/replicas.h"
+#include "framework/plan/sharded_update.h"
 
 namespace emplace {
 namespace {
@@ -106,6 +107,11 @@ PlannedStep ApplyPlan(const Graph& step,
   const std::vector<std::vector<int>> groups = DeviceGroups(plan, cluster);
   const std::int64_t most_bytes = BucketBytes(plan);
   RequireChoice("collectives", plan.collectives, {"network", "tree"});
+  RequireChoice("states", plan.states, {"replicated", "zero1"});
+  const bool sharded = plan.states == "zero1";
+  if (sharded && plan.collectives != "network") {
+    throw SettingError("states", "zero1 needs collectives: network");
+  }
   PlannedGraph planned = Recompute(step, plan.recompute);
   planned = CopyMicroBatches(Labelled(planned, together), plan.micro_batches);
 
@@ -148,6 +154,7 @@ PlannedStep ApplyPlan(const Graph& step,
     }
   }
   planned = Replicate(planned, names, buckets, cost_ns);
+  if (sharded && groups.size() > 1) planned = ShardUpdate(planned, plan.replicas);
   return {std::move(planned), std::move(with_network)};
 }
 

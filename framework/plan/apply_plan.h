@@ -16,7 +16,8 @@ struct PlannedStep {
   std::shared_ptr<const Cluster> cluster;
 };
 
-/// Applies a plan to the graph of a step: Recompute(), CopyMicroBatches(), Replicate(). The result
+/// Applies a plan to the graph of a step: Recompute(), CopyMicroBatches(), Replicate() and, by its
+/// settings, ShardUpdate(). The result
 /// is an ordinary graph: simulators and agents know nothing of plans.
 ///
 /// With several replicas the cluster needs a device of class network. If it has one, the costs of
@@ -30,8 +31,8 @@ struct PlannedStep {
 /// @param together  of the step's ops that are placed together: several ops of a group get one
 ///   label, and an op alone in its group keeps its own. Gradients share a bucket only if their
 ///   producers share a label. If each replica has one device, all gradients may share buckets
-/// @throws SettingError for key "collectives"; as DeviceGroups(), BucketBytes(). InputError as the
-/// passes; naming two
+/// @throws SettingError for keys "collectives" and "states"; as DeviceGroups(), BucketBytes().
+/// InputError as the passes; naming two
 ///   devices of different replicas without a route
 PlannedStep ApplyPlan(const Graph& step,
                       const Cluster& cluster,

@@ -95,6 +95,10 @@ void Plan::Visit(FieldVisitor& v) {
       collectives,
       "network (an all-reduce is an op on a network device) or tree (sums of single gradients on "
       "the replicas' devices, sent over the cluster's channels; bucket has no effect)");
+  v.Field("states",
+          states,
+          "replicated (each replica updates all parameters) or zero1 (each updates a part, has the "
+          "optimizer states of it alone, and sends it to the others)");
   v.Field("groups",
           groups,
           "devices of each replica, as in [[gpu:0, gpu:1], [gpu:2, gpu:3]]; none: GPUs in their "

@@ -27,6 +27,7 @@ struct Plan {
   std::vector<std::string> recompute;   ///< of each layer, a pattern of the names of its ops
   std::string bucket = "25MB";          ///< largest gradients of one all-reduce; 0: one per tensor
   std::string collectives = "network";  ///< or "tree": sums in ops (ReplicateByTree())
+  std::string states = "replicated";    ///< or "zero1": ShardUpdate()
   ConfigNode groups;                    ///< [replicas] patterns of device names; see DeviceGroups()
   void Visit(FieldVisitor& v);
 };
