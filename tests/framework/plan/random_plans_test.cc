@@ -8,6 +8,7 @@
 #include "framework/base/random.h"
 #include "framework/plan/apply_plan.h"
 #include "framework/plan/micro_batches.h"
+#include "framework/plan/one_replica.h"
 #include "framework/plan/pipeline_order.h"
 #include "framework/plan/recompute.h"
 #include "tests/framework/plan/random_steps.h"
@@ -215,6 +216,38 @@ TEST_CASE("devices are busy for the sum of the costs of their ops") {
     for (const Semantics semantics : {Semantics::kQueue, Semantics::kStream}) {
       const Outcome outcome = Simulated(random.graph(), cluster, random.placed, semantics);
       for (int d = 0; d < cluster.num_devices(); ++d) CHECK(outcome.devices[d].busy == work[d]);
+    }
+  });
+}
+
+TEST_CASE("one of several equal replicas takes the time and memory of all") {
+  ForRandomPlans([](Rng& rng) {
+    RandomPlan random(rng);
+    random.Apply();
+    const Cluster gpus = EqualGpus(random.plan.replicas * random.num_devices, 7);
+    const PlannedStep one =
+        ApplyPlanToOne(random.step, gpus, random.plan, Grouping(random.device_of_op));
+    const std::vector<std::vector<DeviceIndex>> devices = {
+        {random.device_of_op.begin(), random.device_of_op.end()}};
+    int stages = 0;
+    const std::vector<int> stage_of_op = StagesOf(random.step, random.device_of_op, stages);
+    const auto order = [&](const PlannedStep& planned) {
+      return PipelineOrder(planned.planned, stage_of_op, stages, Schedule::k1F1B);
+    };
+    const Outcome all = Simulated(random.graph(),
+                                  *random.planned->cluster,
+                                  random.placed,
+                                  Semantics::kStream,
+                                  order(*random.planned));
+    const Outcome first = Simulated(one.planned.graph,
+                                    *one.cluster,
+                                    PlannedPlacement(one, devices),
+                                    Semantics::kStream,
+                                    order(one));
+    CHECK(first.step_time == all.step_time);
+    for (int d = 0; d < random.plan.replicas * random.num_devices; ++d) {
+      CHECK(first.devices[d % random.num_devices].busy == all.devices[d].busy);
+      CHECK(first.devices[d % random.num_devices].peak == all.devices[d].peak);
     }
   });
 }
