@@ -11,9 +11,12 @@
 #include "experiments/commands.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
+#include "experiments/plan/plan_report.h"
+#include "experiments/plan/plan_search.h"
 #include "experiments/plan/plan_simulation.h"
 #include "experiments/problem/load.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
 #include "framework/base/json.h"
 #include "framework/config/setting_error.h"
 #include "framework/graph/coarsen.h"
@@ -26,6 +29,8 @@ namespace {
 struct PlanOptions {
   std::vector<std::string> graphs;
   std::string cluster, costs, plan, placement, semantics = "stream", schedule = "1f1b", write;
+  std::string objective = "step_time", output;
+  PlanSearchOptions search{.seconds = 60};
   bool json = false;
 };
 
@@ -141,10 +146,74 @@ int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
   return 0;
 }
 
+// Returns the size of a graph's micro-batch. @throws InputError naming the file
+int MicroBatchOf(const Graph& graph, const std::string& path, int batch) {
+  const Json source = Json::parse(graph.source(), nullptr, false);
+  if (!source.is_object() || !source.contains("batch") || !source["batch"].is_number_integer() ||
+      source["batch"].get<std::int64_t>() < 1) {
+    throw InputError(fmt::format(
+        "{}: source.batch is missing; expected the number of samples of a micro-batch", path));
+  }
+  const auto size = source["batch"].get<std::int64_t>();
+  if (batch % size != 0) {
+    throw InputError(
+        fmt::format("{}: its batch of {} does not divide --batch {}", path, size, batch));
+  }
+  return static_cast<int>(size);
+}
+
+int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
+  if (options.objective != "step_time") {
+    throw InputError(fmt::format("--objective: plans are searched for step_time only, got {}",
+                                 options.objective));
+  }
+  if (!options.placement.empty() || !options.write.empty()) {
+    throw InputError(
+        fmt::format("{}: applies to --plan only; a search writes its best plan with -o",
+                    options.placement.empty() ? "--write" : "--placement"));
+  }
+  std::vector<PlanGraph> graphs;
+  for (const std::string& name : options.graphs) {
+    PlanGraph& graph = graphs.emplace_back(PlanGraph{.setting = setting});
+    const std::filesystem::path path = ResolveMenu(GraphMenu(), name, "graph");
+    graph.setting.where = name;
+    if (name != options.graphs[0]) graph.setting.step = LoadGraph(path);
+    CheckDeviceKinds(*graph.setting.step, setting.cluster.get(), name);
+    graph.size = MicroBatchOf(*graph.setting.step, path.string(), options.search.batch);
+    for (const PlanGraph& other : graphs) {
+      if (&other == &graph || other.size != graph.size) continue;
+      throw InputError(fmt::format("{}: has the batch of {}, as {} has; expected different sizes",
+                                   path.string(),
+                                   graph.size,
+                                   other.setting.where));
+    }
+  }
+  PlanSearchOptions search = options.search;
+  search.place = !options.output.empty();
+  const PlanSearchResult result = SearchPlans(graphs, search);
+  if (result.placed) {
+    const FoundPlan& best = result.plans[0];
+    WritePlacedPlan(graphs[best.graph].setting, *result.placed, best.step_time, options.output);
+    WriteFileAtomically(std::filesystem::path(options.output) / "plan.yaml",
+                        WriteFields(best.plan));
+  }
+  if (options.json) {
+    Print(FormatPlanSearchJson(result, graphs, search));
+  } else {
+    Print(search.memory_only ? FormatPlanMemory(result, graphs)
+                             : FormatPlanSearch(result, graphs, search));
+  }
+  return 0;
+}
+
 int RunPlanCommand(const PlanOptions& options, const Command& command) {
   if (options.cluster.empty()) command.ThrowMissing("--cluster");
-  if (options.plan.empty()) command.ThrowMissing("--plan");
-  if (options.graphs.size() > 1) {
+  if (options.plan.empty() == (options.search.batch == 0)) {
+    if (options.plan.empty()) command.ThrowMissing("--batch or --plan");
+    throw InputError(
+        "--batch: is for a search, and --plan simulates one plan; expected one of both");
+  }
+  if (!options.plan.empty() && options.graphs.size() > 1) {
     throw InputError(fmt::format("--plan: expected one graph, got {}", options.graphs.size()));
   }
   PlanSetting setting;
@@ -157,6 +226,7 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
     setting.costs = std::filesystem::absolute(path).lexically_normal().string();
   }
   setting.semantics = ParseSemantics(options.semantics, "--semantics");
+  if (options.plan.empty()) return RunPlanSearch(options, setting);
   CheckDeviceKinds(*setting.step, setting.cluster.get(), setting.where);
   return RunSinglePlan(options, std::move(setting));
 }
@@ -166,12 +236,13 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
 void AddPlanCommand(Command program) {
   auto options = std::make_shared<PlanOptions>();
   Command command = program.AddCommand(
-      "plan", "Simulate a training step with replicas, stages and micro-batches");
+      "plan", "Find how several devices share a training step: replicas, stages, micro-batches");
   command
       .Add("graph",
            options->graphs,
            "graph of a training step at the size of a micro-batch: a name of `emplace list graphs` "
-           "or a path")
+           "or a path. For a search, several graphs of the model at different sizes, which are "
+           "the `source.batch` of the files")
       .Required();
   command.Add(
       "--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path");
@@ -199,6 +270,25 @@ void AddPlanCommand(Command program) {
            options->write,
            "with --plan: folder to write the graph, cluster and placement to, for `emplace "
            "simulate`")
+      .Type("DIR");
+  command.Add("--batch", options->search.batch, "searches plans with this many samples in a step")
+      .Positive();
+  command.Add("--seconds", options->search.seconds, "time limit of the search")
+      .NotNegative()
+      .ShowDefault();
+  command.Add("--layers",
+              options->search.layers,
+              "names of the layers that stages consist of, with one * for the number, as in "
+              "\"decoder.block*\"; default: found from the names of the ops");
+  command.AddFlag("--memory-only",
+                  options->search.memory_only,
+                  "shows which plans fit into memory, with their peaks, and searches nothing");
+  command.Add("--objective", options->objective, "of the search: step_time").ShowDefault();
+  command
+      .Add("-o,--output",
+           options->output,
+           "folder to write the best plan of a search to: plan.yaml, and graph, cluster and "
+           "placement for `emplace simulate`")
       .Type("DIR");
   command.AddFlag("--json", options->json, "as JSON, times in ns");
   command.Footer(

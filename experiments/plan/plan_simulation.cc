@@ -35,12 +35,6 @@ bool HasGpus(const Cluster& cluster) {
   return false;
 }
 
-// Returns whether stages run on the device: a GPU, or a CPU of a cluster without GPUs.
-bool HasStages(const Cluster& cluster, int device) {
-  return cluster.kind_of(device).device_class ==
-         (HasGpus(cluster) ? DeviceClass::kGpu : DeviceClass::kCpu);
-}
-
 // Returns the groups of ops that are on one device in every replica.
 Grouping TogetherInAll(const ReplicaDevices& devices) {
   std::map<std::vector<DeviceIndex>, int> labels;
@@ -161,6 +155,11 @@ std::shared_ptr<const Problem> WithoutCommunication(const Problem& problem) {
 
 }  // namespace
 
+bool HasStages(const Cluster& cluster, int device) {
+  return cluster.kind_of(device).device_class ==
+         (HasGpus(cluster) ? DeviceClass::kGpu : DeviceClass::kCpu);
+}
+
 ReplicaDevices MirrorDevices(const PlanSetting& setting,
                              const std::vector<std::vector<int>>& groups,
                              const std::vector<DeviceIndex>& first,
@@ -235,7 +234,16 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
   PlacedPlan placed;
   const auto apply = one ? &ApplyPlanToOne : &ApplyPlan;
   PlannedStep step = apply(*setting.step, *setting.cluster, plan, TogetherInAll(devices));
-  placed.device_of_op = PlannedPlacement(step, devices);
+  ReplicaDevices in_cluster = devices;  // ApplyPlanToOne() has a smaller one
+  for (std::vector<DeviceIndex>& of_replica : in_cluster) {
+    for (DeviceIndex& device : of_replica) {
+      if (one) {
+        device = static_cast<DeviceIndex>(
+            step.cluster->FindDevice(setting.cluster->device(device).name));
+      }
+    }
+  }
+  placed.device_of_op = PlannedPlacement(step, in_cluster);
   std::vector<int> order =
       OrderOf(*setting.step, step.planned, devices, schedule, placed.num_stages);
   if (EntryOf(setting.semantics).has_issue_order) {

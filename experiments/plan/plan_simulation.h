@@ -26,6 +26,9 @@ struct PlanSetting {
   Semantics semantics = Semantics::kStream;
 };
 
+/// Returns whether stages run on the device: a GPU, or a CPU of a cluster without GPUs.
+bool HasStages(const Cluster& cluster, int device);
+
 /// The device of each op of the step in each replica. [replicas][step's ops]
 using ReplicaDevices = std::vector<std::vector<DeviceIndex>>;
 

@@ -13,38 +13,13 @@
 namespace emplace {
 namespace {
 
-/// Returns a step whose gradients are those of the buckets, of the same dtypes and bytes, in the
-/// order of the buckets.
-Graph StepOfBuckets(const Graph& graph, const std::vector<Bucket>& buckets) {
-  Op backward{.name = "gradients", .kind = "plan.gradients"};
-  backward.phase = Phase::kBackward;
-  Op update{.name = "update", .kind = "plan.update"};
-  update.phase = Phase::kUpdate;
-  std::vector<Tensor> tensors;
-  for (const Bucket& bucket : buckets) {
-    std::int64_t elements = 0;
-    for (int each : bucket.tensors) {
-      std::int64_t size = 1;
-      for (std::int64_t extent : graph.tensor(each).shape) size *= extent;
-      elements += size;
-    }
-    Tensor tensor;
-    tensor.shape = {elements};
-    tensor.dtype = graph.tensor(bucket.tensors.front()).dtype;
-    tensor.bytes = bucket.bytes;
-    tensor.role = TensorRole::kGradient;
-    backward.outputs.push_back(static_cast<int>(tensors.size()));
-    update.inputs.push_back(static_cast<int>(tensors.size()));
-    tensors.push_back(std::move(tensor));
-  }
-  return Graph(graph.name(), std::move(tensors), {std::move(backward), std::move(update)});
-}
-
-/// Returns the graph with the collectives of `reduced` (of StepOfBuckets()) behind the last
+/// Returns the graph with the collectives of `reduced` behind the last
 /// producer of each bucket.
+/// @param num_devices  of the replica
 PlannedGraph WithCollectives(const PlannedGraph& one,
                              const std::vector<Bucket>& buckets,
-                             const PlannedGraph& reduced) {
+                             const PlannedGraph& reduced,
+                             std::size_t num_devices) {
   const Graph& graph = one.graph;
   std::vector<std::vector<int>> after(graph.num_ops());
   std::vector<int> collective(buckets.size()), new_id(graph.num_ops());
@@ -74,6 +49,7 @@ PlannedGraph WithCollectives(const PlannedGraph& one,
   std::vector<PlannedOp> origin;
   for (int op = 0; op < graph.num_ops(); ++op) {
     ops.push_back(graph.op(op));
+    if (ops.back().devices.size() == num_devices) ops.back().devices.clear();
     for (int& each : ops.back().control_inputs) each = new_id[each];
     std::ranges::copy(awaited[op], std::back_inserter(ops.back().control_inputs));
     origin.push_back(one.ops[op]);
@@ -103,6 +79,60 @@ PlannedGraph WithCollectives(const PlannedGraph& one,
           std::move(origin)};
 }
 
+/// Returns the cluster of some devices and those of class network.
+std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::vector<int>& some) {
+  std::vector<int> kept = some;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) kept.push_back(d);
+  }
+  std::vector<Device> devices;
+  std::vector<std::vector<int>> routes;
+  for (int from : kept) {
+    devices.push_back(cluster.device(from));
+    std::uint64_t neighbors = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (devices.back().neighbors >> kept[i] & 1) neighbors |= std::uint64_t{1} << i;
+    }
+    devices.back().neighbors = neighbors;
+    for (int to : kept) {
+      const auto route = from == to ? std::span<const int>() : cluster.route(from, to);
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  return std::make_shared<const Cluster>(
+      cluster.name(),
+      std::vector<DeviceKind>(cluster.kinds().begin(), cluster.kinds().end()),
+      std::move(devices),
+      std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),
+      std::move(routes));
+}
+
+}  // namespace
+
+PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Tensor> gradients) {
+  Op backward{.name = "gradients", .kind = "plan.gradients"};
+  backward.phase = Phase::kBackward;
+  Op update{.name = "update", .kind = "plan.update"};
+  update.phase = Phase::kUpdate;
+  for (Op* op : {&backward, &update}) {
+    for (const DeviceKind& kind : cluster.kinds()) op->cost_ns.emplace_back(kind.name, 0);
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    gradients[i].role = TensorRole::kGradient;
+    backward.outputs.push_back(static_cast<int>(i));
+    update.inputs.push_back(static_cast<int>(i));
+  }
+  Plan reduce = plan;
+  reduce.micro_batches = 1;
+  reduce.recompute.clear();
+  reduce.bucket = "0";
+  return ApplyPlan(
+      Graph("gradients", std::move(gradients), {std::move(backward), std::move(update)}),
+      cluster,
+      reduce,
+      Grouping::Identity(2));
+}
+
 bool AlikeChannels(const Cluster& cluster, std::span<const int> a, std::span<const int> b) {
   return std::ranges::equal(a, b, [&](int i, int j) {
     const Channel &x = cluster.channel(i), &y = cluster.channel(j);
@@ -110,8 +140,6 @@ bool AlikeChannels(const Cluster& cluster, std::span<const int> a, std::span<con
            x.gap == y.gap && x.broadcast == y.broadcast && x.occupies == y.occupies;
   });
 }
-
-}  // namespace
 
 PlannedStep ApplyPlanToOne(const Graph& step,
                            const Cluster& cluster,
@@ -126,23 +154,24 @@ PlannedStep ApplyPlanToOne(const Graph& step,
   first.replicas = 1;
   first.groups = ConfigNode::FromString(fmt::format("[[{}]]", fmt::join(names, ", ")), "groups");
   PlannedStep one = ApplyPlan(step, cluster, first, together);
-  if (groups.size() < 2) return one;
-  std::map<std::string, int> first_of_label;
-  std::vector<int> place(one.planned.graph.num_ops(), 0);
-  for (int op = 0; op < one.planned.graph.num_ops() && largest > 1; ++op) {
-    const std::string& label = one.planned.graph.op(op).colocate;
-    place[op] = label.empty() ? op : first_of_label.emplace(label, op).first->second;
+  std::vector<Bucket> buckets;
+  if (groups.size() > 1) {
+    std::map<std::string, int> first_of_label;
+    std::vector<int> place(one.planned.graph.num_ops(), 0);
+    for (int op = 0; op < one.planned.graph.num_ops() && largest > 1; ++op) {
+      const std::string& label = one.planned.graph.op(op).colocate;
+      place[op] = label.empty() ? op : first_of_label.emplace(label, op).first->second;
+    }
+    buckets = GradientBuckets(one.planned.graph, Grouping(place), BucketBytes(plan));
   }
-  const std::vector<Bucket> buckets =
-      GradientBuckets(one.planned.graph, Grouping(place), BucketBytes(plan));
-  if (buckets.empty()) return one;
-  Plan reduce = plan;
-  reduce.micro_batches = 1;
-  reduce.recompute.clear();
-  reduce.bucket = "0";
-  const PlannedStep reduced =
-      ApplyPlan(StepOfBuckets(one.planned.graph, buckets), cluster, reduce, Grouping::Identity(2));
-  return {WithCollectives(one.planned, buckets, reduced.planned), reduced.cluster};
+  std::vector<Tensor> gradients;
+  for (const Bucket& bucket : buckets) {
+    const std::string& dtype = one.planned.graph.tensor(bucket.tensors.front()).dtype;
+    gradients.push_back({.dtype = dtype, .bytes = bucket.bytes});
+  }
+  const PlannedStep reduced = ReduceAlone(cluster, plan, std::move(gradients));
+  return {WithCollectives(one.planned, buckets, reduced.planned, groups[0].size()),
+          WithDevices(*reduced.cluster, groups[0])};
 }
 
 bool ReplicasAreAlike(const Cluster& cluster,

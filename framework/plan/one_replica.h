@@ -20,12 +20,22 @@ namespace emplace {
 
 /// Applies a plan as ApplyPlan() does, but returns only the ops of the first replica and the
 /// all-reduces of the whole group, which await the first replica's gradients. Names of ops have no
-/// prefix for the replica.
+/// prefix for the replica. The cluster has only the devices of the first replica and those of class
+/// network. Ops that may run on all devices of the replica have no Op::devices.
+/// @pre Plan::collectives is network
 /// @throws InputError and SettingError as ApplyPlan()
 PlannedStep ApplyPlanToOne(const Graph& step,
                            const Cluster& cluster,
                            const Plan& plan,
                            const Grouping& together);
+
+/// Applies a plan to a step that only makes and reads gradients, at no cost. The result has their
+/// all-reduces, one for each, in their order, and the cluster with its network device.
+/// @throws as ApplyPlan()
+PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Tensor> gradients);
+
+/// Returns whether two routes have equal channels, hop by hop.
+bool AlikeChannels(const Cluster& cluster, std::span<const int> a, std::span<const int> b);
 
 /// Returns whether the replicas are alike, except that devices in several groups (CPUs beside GPUs)
 /// are not looked at.
