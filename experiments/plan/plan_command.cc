@@ -213,6 +213,9 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
     throw InputError(
         "--batch: is for a search, and --plan simulates one plan; expected one of both");
   }
+  if (!options.plan.empty() && !options.output.empty()) {
+    throw InputError("-o: is for a search; --plan writes its files with --write");
+  }
   if (!options.plan.empty() && options.graphs.size() > 1) {
     throw InputError(fmt::format("--plan: expected one graph, got {}", options.graphs.size()));
   }

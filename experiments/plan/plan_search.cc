@@ -704,6 +704,9 @@ class PlanSearch {
     if (!options_.memory_only) {
       std::erase_if(numbers, [&](int i) { return !degrees_[i].best.simulated; });
       numbers = Sorted(numbers);
+      // Plans that do not fit are shown only if none fits.
+      std::erase_if(numbers,
+                    [&](int i) { return least_ < kMaxNanos && degrees_[i].best.deficit > 0; });
       if (numbers.size() > kMostShown) numbers.resize(kMostShown);
     }
     for (int i : numbers) {

@@ -1,0 +1,272 @@
+// The search for plans, on steps that are small enough to try every plan.
+
+#include "experiments/plan/plan_search.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "framework/plan/one_replica.h"
+#include "tests/framework/plan/training_steps.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+/// A chain of layers "f0", "f1", ... of different costs; on kind "slow" everything takes twice as
+/// long. @param samples  of a micro-batch: forward and backward ops take so many times as long
+std::shared_ptr<const Graph> Chain(int layers, int samples) {
+  const Graph step = ChainStep({.layers = layers,
+                                .forward = 30,
+                                .backward = 50,
+                                .update = 20,
+                                .weights = 40,
+                                .activation = 16 * samples});
+  std::vector<Tensor> tensors(step.tensors().begin(), step.tensors().end());
+  for (Tensor& tensor : tensors) tensor.producer = -1;
+  std::vector<Op> ops(step.ops().begin(), step.ops().end());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    double& cost = ops[i].cost_ns[0].second;
+    if (ops[i].phase != Phase::kUpdate) cost *= samples;
+    if (cost > 0) cost += 7 * static_cast<double>(ops[i].name.back() - '0');
+    ops[i].cost_ns.emplace_back("slow", 2 * cost);
+  }
+  return std::make_shared<const Graph>("chain", std::move(tensors), std::move(ops));
+}
+
+/// The first `fast` devices are of kind "gpu", the others of kind "slow".
+std::shared_ptr<const Cluster> Gpus(int count, int fast, std::int64_t memory = kUnlimitedMemory) {
+  const Cluster equal = EqualGpus(count, 5, {1'000'000'000, 1});
+  std::vector<DeviceKind> kinds(2, equal.kinds()[0]);
+  kinds[1].name = "slow";
+  std::vector<Device> devices(equal.devices().begin(), equal.devices().end());
+  for (int d = 0; d < count; ++d) {
+    devices[d].kind = d < fast ? 0 : 1;
+    devices[d].memory = memory;
+  }
+  std::vector<std::vector<int>> routes;
+  for (int from = 0; from < count; ++from) {
+    for (int to = 0; to < count; ++to) {
+      const auto route = from == to ? std::span<const int>() : equal.route(from, to);
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  return std::make_shared<const Cluster>(
+      "gpus",
+      std::move(kinds),
+      std::move(devices),
+      std::vector<Channel>(equal.channels().begin(), equal.channels().end()),
+      std::move(routes));
+}
+
+std::vector<PlanGraph> GraphsOf(int layers,
+                                const std::vector<int>& sizes,
+                                const std::shared_ptr<const Cluster>& cluster,
+                                Semantics semantics) {
+  std::vector<PlanGraph> graphs;
+  for (int size : sizes) {
+    PlanGraph& graph = graphs.emplace_back();
+    graph.size = size;
+    graph.setting = {
+        .step = Chain(layers, size), .cluster = cluster, .where = "chain", .semantics = semantics};
+  }
+  return graphs;
+}
+
+/// All stages of a replica: every boundary, every order of every choice of devices.
+std::vector<std::vector<DeviceIndex>> AllStages(const Graph& step,
+                                                int layers,
+                                                const std::vector<int>& devices) {
+  std::vector<std::vector<DeviceIndex>> all;
+  std::vector<int> order = devices;
+  std::ranges::sort(order);
+  do {
+    for (int cuts = 0; cuts < 1 << (layers - 1); ++cuts) {
+      std::vector<int> of_layer{0};
+      for (int l = 1; l < layers; ++l) of_layer.push_back(of_layer.back() + (cuts >> (l - 1) & 1));
+      if (of_layer.back() >= static_cast<int>(order.size())) continue;
+      std::vector<DeviceIndex> of_op;
+      for (const Op& op : step.ops()) {
+        of_op.push_back(static_cast<DeviceIndex>(order[of_layer[op.name.back() - '0']]));
+      }
+      all.push_back(std::move(of_op));
+    }
+  } while (std::ranges::next_permutation(order).found);
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+int NumDevices(const std::vector<DeviceIndex>& of_op) {
+  return static_cast<int>(std::set<DeviceIndex>(of_op.begin(), of_op.end()).size());
+}
+
+/// Returns the least step time of all plans that fit, each with all of its replicas simulated.
+/// @param alike  the replicas have the same stages; else any stages of equally many devices
+Nanos BestOfAll(const std::vector<PlanGraph>& graphs, int batch, int layers, bool alike) {
+  Nanos best = kMaxNanos;
+  const Cluster& cluster = *graphs[0].setting.cluster;
+  for (const PlanGraph& graph : graphs) {
+    for (int replicas = 1; replicas <= cluster.num_devices(); ++replicas) {
+      if (cluster.num_devices() % replicas != 0 || batch % (replicas * graph.size) != 0) continue;
+      Plan plan;
+      plan.replicas = replicas;
+      plan.micro_batches = batch / (replicas * graph.size);
+      const auto groups = DeviceGroups(plan, cluster);
+      std::vector<ReplicaDevices> choices(1);
+      for (int r = 0; r < replicas; ++r) {
+        std::vector<ReplicaDevices> longer;
+        for (const ReplicaDevices& choice : choices) {
+          if (alike && r > 0) {
+            longer.push_back(choice);
+            longer.back().push_back(MirrorDevices(graph.setting, groups, choice[0], "test")[r]);
+            continue;
+          }
+          for (auto& stages : AllStages(*graph.setting.step, layers, groups[r])) {
+            if (r > 0 && NumDevices(stages) != NumDevices(choice[0])) continue;
+            longer.push_back(choice);
+            longer.back().push_back(std::move(stages));
+          }
+        }
+        choices = std::move(longer);
+      }
+      for (const bool recompute : {false, true}) {
+        plan.recompute.clear();
+        for (int l = 0; l < layers && recompute; ++l) {
+          plan.recompute.push_back("f" + std::to_string(l));
+        }
+        for (const Schedule schedule : {Schedule::kGpipe, Schedule::k1F1B}) {
+          for (const ReplicaDevices& choice : choices) {
+            const Outcome outcome =
+                SimulatePlaced(graph.setting, PlacePlan(graph.setting, plan, choice, schedule));
+            if (outcome.feasible) best = std::min(best, outcome.step_time);
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
+void CheckExhaustive(int layers,
+                     const std::vector<int>& sizes,
+                     int batch,
+                     const std::shared_ptr<const Cluster>& cluster,
+                     bool alike) {
+  for (const Semantics semantics : {Semantics::kStream, Semantics::kQueue}) {
+    CAPTURE(ToString(semantics));
+    const std::vector<PlanGraph> graphs = GraphsOf(layers, sizes, cluster, semantics);
+    const PlanSearchResult result =
+        SearchPlans(graphs, {.batch = batch, .seconds = 1e6, .layers = "f*"});
+    CHECK(result.complete);
+    const Nanos best = BestOfAll(graphs, batch, layers, alike);
+    if (best == kMaxNanos) {
+      CHECK((result.plans.empty() || result.plans[0].deficit > 0));
+      continue;
+    }
+    REQUIRE(result.plans.size() > 0);
+    CHECK(result.plans[0].step_time == best);
+    CHECK(result.bound <= best);
+    CHECK(result.bound > 0);
+    for (const FoundPlan& plan : result.plans) CHECK(plan.bound <= plan.step_time);
+  }
+}
+
+TEST_CASE("the best of all plans on equal devices") {
+  CheckExhaustive(2, {1, 2}, 4, Gpus(2, 2), true);
+  CheckExhaustive(4, {1}, 4, Gpus(2, 2), true);
+  CheckExhaustive(3, {1, 2}, 8, Gpus(4, 4), true);
+  CheckExhaustive(3, {1}, 3, Gpus(3, 3), true);
+}
+
+TEST_CASE("the best of all plans where memory is short") {
+  // With 300 B, no plan fits on two devices.
+  for (const std::int64_t memory : {300, 400, 500}) {
+    CAPTURE(memory);
+    CheckExhaustive(4, {1, 2}, 4, Gpus(2, 2, memory), true);
+    CheckExhaustive(4, {1}, 8, Gpus(4, 4, memory), true);
+  }
+}
+
+TEST_CASE("the best of all plans on devices of two kinds") {
+  CheckExhaustive(3, {1}, 2, Gpus(2, 1), false);
+  CheckExhaustive(3, {1}, 3, Gpus(3, 1), false);
+}
+
+TEST_CASE("devices of two kinds: replicas of each kind, or with equal shares of both") {
+  const auto graphs = GraphsOf(3, {1}, Gpus(4, 2), Semantics::kStream);
+  const PlanSearchResult result = SearchPlans(graphs, {.batch = 4, .seconds = 1e6, .layers = "f*"});
+  // 2 replicas in their order [fast fast] [slow slow]: the fast ones wait. With shares of both:
+  // 2 micro-batches of 1 on a fast and a slow device.
+  REQUIRE(result.plans.size() > 0);
+  CHECK(result.plans[0].step_time <= BestOfAll(graphs, 4, 3, false));
+  const bool shares = std::ranges::any_of(result.plans, [](const FoundPlan& plan) {
+    return plan.plan.replicas == 2 && plan.plan.groups.IsSequence() && plan.stages.size() == 1;
+  });
+  CHECK(shares);
+}
+
+TEST_CASE("one replica stands for all of them") {
+  for (const Semantics semantics : {Semantics::kStream, Semantics::kQueue}) {
+    const PlanSetting setting = GraphsOf(3, {1}, Gpus(4, 4), semantics)[0].setting;
+    for (const int replicas : {1, 2, 4}) {
+      for (const char* bucket : {"0", "25MB"}) {
+        CAPTURE(replicas);
+        Plan plan;
+        plan.replicas = replicas;
+        plan.micro_batches = 3;
+        plan.bucket = bucket;
+        plan.recompute = {"f1"};
+        const auto groups = DeviceGroups(plan, *setting.cluster);
+        CHECK(ReplicasAreAlike(*setting.cluster, groups, std::vector<int>{0, 0, 0, 0}));
+        CHECK(ReplicasAreAlike(*setting.cluster, groups, std::vector<int>{0, 0, 0, 3}) ==
+              (replicas == 1));
+        for (const Schedule schedule : {Schedule::kGpipe, Schedule::k1F1B}) {
+          for (auto& stages : AllStages(*setting.step, 3, groups[0])) {
+            const auto all = MirrorDevices(setting, groups, stages, "test");
+            const Outcome whole = SimulatePlaced(setting, PlacePlan(setting, plan, all, schedule));
+            const Outcome one =
+                SimulatePlaced(setting, PlacePlan(setting, plan, {stages}, schedule, true));
+            CHECK(one.step_time == whole.step_time);
+            for (std::size_t i = 0; i < groups[0].size(); ++i) {
+              for (const std::vector<int>& group : groups) {
+                CHECK(one.devices[i].peak == whole.devices[group[i]].peak);
+                CHECK(one.devices[i].busy == whole.devices[group[i]].busy);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("two equal layers, free links: the pipeline's formula, and data parallel beats it") {
+  // Layers of 3 + 5 ns and an update of 2 ns, sums of 0 ns. One pipeline of 2 stages and 4
+  // micro-batches: (4 + 1) * 8 + 2 = 42. One device for all: 4 * 16 + 4 = 68. Two replicas of 2
+  // micro-batches each: 2 * 16 + 4 = 36; their all-reduces of 16 B take no time here.
+  const auto step = std::make_shared<const Graph>(ChainStep({.layers = 2, .activation = 4}));
+  const auto cluster =
+      std::make_shared<const Cluster>(EqualGpus(2, 0, {1'000'000'000'000'000'000, 1}));
+  const std::vector<PlanGraph> graphs = {
+      {.setting = {.step = step, .cluster = cluster, .where = "chain"}, .size = 1}};
+  const PlanSearchResult result = SearchPlans(graphs, {.batch = 4, .seconds = 1e6, .layers = "f*"});
+  REQUIRE(result.usual.size() == 2);
+  REQUIRE(result.usual[1].plan.has_value());
+  // A message takes 1 ns, since times are rounded up: (4 + 1) * 8 + 2 messages + 2.
+  CHECK(result.usual[1].plan->step_time - 42 <= 8);
+  CHECK(result.usual[1].plan->step_time >= 42);
+  REQUIRE(result.usual[0].plan.has_value());
+  CHECK(result.usual[0].plan->step_time - 36 <= 8);
+  CHECK(result.plans[0].step_time == result.usual[0].plan->step_time);
+  CHECK(result.bound == 34);  // (4 * 16 + 4) / 2: one replica could split all work evenly
+}
+
+}  // namespace
