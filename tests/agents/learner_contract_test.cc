@@ -277,6 +277,35 @@ TEST_CASE("learners learn: their last updates draw better placements than their 
   });
 }
 
+// Transfers are dear on the odd problems: there one device is hard to beat.
+TEST_CASE("after 1,000 evaluations, learners are not worse than the best single device" *
+          doctest::skip(kUnderSanitizers)) {
+  for (const std::uint64_t seed : {0, 3}) {
+    CAPTURE(seed);
+    Rng rng(seed);
+    const auto problem = RandomProblem(rng,
+                                       {.num_ops = 60,
+                                        .num_devices = 4,
+                                        .ties = false,
+                                        .longest = 1'000'000,
+                                        .largest = seed % 2 == 0 ? 100'000 : 10'000'000,
+                                        .slots = false,
+                                        .host_costs = false,
+                                        .occupies = false,
+                                        .tight_memory = false});
+    const auto simulator = MakeSimulator(problem, {});
+    Nanos single = kMaxNanos;
+    for (int d = 0; d < 4; ++d) {
+      const Placement all{std::vector<DeviceIndex>(60, static_cast<DeviceIndex>(d))};
+      single = std::min(single, simulator->Evaluate(all).step_time);
+    }
+    ForEveryLearner([&](const AgentEntry& entry, const LearnerSettings&) {
+      const auto agent = entry.make({problem, 1}, ConfigNode());
+      CHECK(RunAgent(*agent, problem, 1000).best.outcome.step_time <= single);
+    });
+  }
+}
+
 TEST_CASE("one evaluation is no update; of what nothing fits the table has no times") {
   const auto problem = SmallProblem(), tight = SmallProblem(2, 16, 1);
   ForLearnerVariants([&](const AgentEntry& entry, const ConfigNode& settings) {
