@@ -35,6 +35,7 @@ void AddOutcomes(nb::module_& module);     // outcomes.cc
 void AddProblemView(nb::module_& module);  // problem_view.cc
 void AddProblem(nb::module_& module);      // problem.cc
 void AddTimeline(nb::module_& module);     // timeline.cc
+void AddPlan(nb::module_& module);         // plan.cc
 void AddAgents(nb::module_& module);       // agents.cc
 void AddPrograms(nb::module_& module);     // programs.cc
 

@@ -11,6 +11,7 @@ NB_MODULE(_emplace, module) {
   emplace::python::AddTimeline(module);
   emplace::python::AddProblemView(module);
   emplace::python::AddProblem(module);
+  emplace::python::AddPlan(module);
   emplace::python::AddAgents(module);
   emplace::python::AddPrograms(module);
 }

@@ -19,6 +19,7 @@
 #include "framework/cost/cost_model.h"
 #include "scripts/emplace/bindings/bindings.h"
 #include "scripts/emplace/bindings/evaluation.h"
+#include "simulator/semantics.h"
 
 namespace emplace::python {
 namespace {
@@ -111,6 +112,7 @@ void MakePythonProblem(PythonProblem* self,
                        bool simulate_groups,
                        bool count_gaps,
                        const std::string& priority,
+                       nb::object issue_order,
                        int threads) {
   graph = GraphOf(graph);
   cluster = ClusterOf(cluster);
@@ -162,6 +164,19 @@ void MakePythonProblem(PythonProblem* self,
   made.config = text;
   made.simulated = DescribeSimulation(plan);
   made.how = plan.SimulatorFor(*made.loaded.searched);
+  if (!issue_order.is_none()) {
+    const auto given = Integers<IntegerVector>(issue_order, "issue_order");
+    if (simulate_groups) {
+      throw InputError("issue_order: is of ops, so it needs simulate_groups=False");
+    }
+    for (std::size_t i = 0; i < given.shape(0); ++i) {
+      const std::int64_t op = given(i);
+      made.how.issue_order.push_back(op < 0 || op > of_graph.graph->num_ops()
+                                         ? -1  // which RequireIssueOrder() refuses
+                                         : static_cast<int>(op));
+    }
+    RequireIssueOrder(*of_graph.graph, made.how.issue_order, made.how.semantics);
+  }
   made.exact_how = simulate_groups ? plan.SimulatorFor(*made.loaded.exact) : made.how;
   made.simulator = MakeSimulator(made.loaded.searched, made.how);
   new (self) PythonProblem(std::move(made));
@@ -211,7 +226,8 @@ constexpr const char* kProblemSignature =
     "costs: Costs | str | numpy.typing.NDArray[numpy.int64] | None = None, "
     "coarsen: Sequence[object] = ('colocate',), semantics: str = 'queue', "
     "objective: str = 'step_time', simulate_groups: bool = False, count_gaps: bool = False, "
-    "priority: str = 'id', threads: int = 0) -> None";
+    "priority: str = 'id', issue_order: numpy.typing.ArrayLike | None = None, threads: int = 0) -> "
+    "None";
 
 constexpr const char* kProblemText =
     R"(graph, cluster: objects, paths, or names of the menus.
@@ -220,6 +236,8 @@ costs: None: the graph's own costs and the model; measured costs: a Costs object
     an op may not run, equal on the devices of one kind where it may.
 coarsen: passes as in a run config: ["colocate", {"merge_cheapest": {"groups": 128}}].
 semantics, objective, simulate_groups, count_gaps, priority: as in a run config.
+issue_order: int [num_ops]: a topological order in which the host issues the ops, such as pipeline_order(), in
+    place of the priority's; for semantics that have an issue order. The key `config` does not contain it.
 threads: number of threads that share a batch; 0: all cores. Changes no result.
 
 Throws InputError naming the wrong part and the reason.)";
@@ -275,6 +293,7 @@ void AddProblem(nb::module_& module) {
            nb::arg("simulate_groups") = false,
            nb::arg("count_gaps") = false,
            nb::arg("priority") = "id",
+           nb::arg("issue_order") = nb::none(),
            nb::arg("threads") = 0,
            nb::sig(kProblemSignature),
            kProblemText)

@@ -7,6 +7,7 @@
     problem.timeline(found.placement)               # all events of this step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
+Plans      apply_plan (replicas, micro-batches, recomputation) -> PlannedStep; pipeline_order, in_order
 Costs      costs_from_trace (from a trace of your own steps, like `emplace costs`) -> TraceCosts
 Imports    import_model (from a file, like `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
 Searches   search (in memory), run (like `emplace run`: HDF5 results, tables, resume), agent_names, agent_help;
@@ -32,7 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._emplace import (Bounds, BudgetExhausted, Cluster, Costs, Evaluator, Graph, InputError, Interrupted,
-                           Outcomes, Problem, ProblemView, RunError, Search, Timeline, agent_help, agent_names)
+                           Outcomes, PlannedStep, Problem, ProblemView, RunError, Search, Timeline, agent_help,
+                           agent_names, apply_plan, in_order, pipeline_order)
     from .agent import Agent
     from .arrays import cluster_from_arrays, graph_from_arrays
     from .importers import read as import_model
@@ -50,10 +52,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "Graph", "InputError",
-           "Interrupted", "Outcomes", "Problem", "ProblemView", "Progress", "RunError", "Search", "Timeline", "Tuned",
-           "agent_help", "agent_names", "cluster_from_arrays", "costs_from_trace", "graph_from_arrays",
+           "Interrupted", "Outcomes", "PlannedStep", "Problem", "ProblemView", "Progress", "RunError", "Search",
+           "Timeline", "Tuned",
+           "agent_help", "agent_names", "apply_plan", "cluster_from_arrays", "costs_from_trace", "graph_from_arrays",
            "import_chakra", "import_jax", "import_keras", "import_kineto", "import_model", "import_onnx",
-           "import_pipedream", "import_tensorflow", "import_torch", "run", "search", "tune"]
+           "import_pipedream", "import_tensorflow", "import_torch", "in_order", "pipeline_order", "run", "search",
+           "tune"]
 _PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "costs_from_trace": "trace_costs.build",
            "graph_from_arrays": "arrays", "import_chakra": "importers.chakra", "import_jax": "importers.jax", "import_keras": "importers.keras",
            "import_kineto": "importers.kineto", "import_onnx": "importers.onnx",

@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "framework/base/error.h"
+#include "framework/plan/apply_plan.h"
+#include "framework/plan/pipeline_order.h"
+#include "scripts/emplace/bindings/bindings.h"
+#include "simulator/semantics.h"
+
+namespace emplace::python {
+namespace {
+
+/// A plan applied to a step, and the origin of its ops in columns.
+struct PythonPlan {
+  std::shared_ptr<const PlannedStep> applied;
+  int step_ops = 0;  ///< number of ops of the step
+  int replicas = 1;
+  nb::object graph, cluster;
+  std::vector<std::uint8_t> role;                      // [num_ops]
+  std::vector<std::int32_t> op, micro_batch, replica;  // [num_ops]
+};
+
+/// Returns integers of a range. @throws InputError naming the first one outside of it
+std::vector<int> InRange(nb::handle given, const char* what, std::size_t size, int begin, int end) {
+  const auto integers = Integers<IntegerVector>(given, what);
+  if (integers.shape(0) != size) {
+    throw InputError(fmt::format("{}: has {} numbers, expected {}", what, integers.shape(0), size));
+  }
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::int64_t number = integers(i);
+    if (number < begin || number >= end) {
+      throw InputError(fmt::format(
+          "{}[{}]: got {}, expected a number from {} to {}", what, i, number, begin, end - 1));
+    }
+    numbers.push_back(static_cast<int>(number));
+  }
+  return numbers;
+}
+
+template <class T, class N>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> Owned(const std::vector<N>& numbers) {
+  auto* copy = new std::vector<T>(numbers.begin(), numbers.end());
+  nb::capsule owner(copy, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
+  return {copy->data(), {copy->size()}, owner};
+}
+
+PythonPlan ApplyGivenPlan(nb::object graph,
+                          nb::object cluster,
+                          nb::object plan,
+                          nb::object together) {
+  graph = GraphOf(graph);
+  cluster = ClusterOf(cluster);
+  const Graph& step = *nb::cast<const PythonGraph&>(graph).graph;
+  const Cluster& machine = *nb::cast<const PythonCluster&>(cluster).cluster;
+  if (!nb::isinstance<nb::str>(plan)) {
+    const nb::object dict = nb::module_::import_("builtins").attr("dict")(plan);
+    plan = nb::module_::import_("json").attr("dumps")(dict);  // YAML, too
+  }
+  const Plan read = ReadFields<Plan>(ConfigNode::FromString(nb::cast<std::string>(plan), "plan"));
+  Grouping groups = Grouping::Identity(step.num_ops());
+  if (!together.is_none()) {
+    groups = Grouping(InRange(together, "together", step.num_ops(), 0, 1 << 30));
+  }
+  PythonPlan made;
+  made.step_ops = step.num_ops();
+  made.replicas = read.replicas;
+  {
+    const nb::gil_scoped_release release;
+    made.applied = std::make_shared<const PlannedStep>(ApplyPlan(step, machine, read, groups));
+    for (const PlannedOp& origin : made.applied->planned.ops) {
+      made.role.push_back(static_cast<std::uint8_t>(origin.role));
+      made.op.push_back(origin.op);
+      made.micro_batch.push_back(origin.micro_batch);
+      made.replica.push_back(origin.replica);
+    }
+  }
+  made.graph = nb::cast(
+      PythonGraph(std::shared_ptr<const Graph>(made.applied, &made.applied->planned.graph), ""));
+  made.cluster = nb::cast(PythonCluster(made.applied->cluster, ""));
+  return made;
+}
+
+auto PlacementOf(const PythonPlan& self, nb::handle device_of_op) {
+  const auto given = Integers<IntegerMatrix>(device_of_op, "device_of_op");
+  const auto step_ops = static_cast<std::size_t>(self.step_ops);
+  if (given.shape(0) != static_cast<std::size_t>(self.replicas) || given.shape(1) != step_ops) {
+    throw InputError(
+        fmt::format("device_of_op: shape [{}, {}]; expected [replicas, ops of the step] = [{}, {}]",
+                    given.shape(0),
+                    given.shape(1),
+                    self.replicas,
+                    step_ops));
+  }
+  const int num_devices = self.applied->cluster->num_devices();
+  std::vector<std::vector<DeviceIndex>> devices;
+  for (int r = 0; r < self.replicas; ++r) {
+    std::vector<DeviceIndex>& row = devices.emplace_back();
+    for (std::size_t op = 0; op < step_ops; ++op) {
+      const std::int64_t device = given(r, op);
+      if (device < 0 || device >= num_devices) {
+        throw InputError(fmt::format("device_of_op[{}][{}]: got {}, expected a number from 0 to {}",
+                                     r,
+                                     op,
+                                     device,
+                                     num_devices - 1));
+      }
+      row.push_back(static_cast<DeviceIndex>(device));
+    }
+  }
+  return Owned<DeviceIndex>(PlannedPlacement(*self.applied, devices));
+}
+
+auto OrderOf(const PythonPlan& self,
+             nb::handle stage_of_op,
+             int num_stages,
+             const std::string& schedule) {
+  if (num_stages < 1) {
+    throw InputError(fmt::format("num_stages: got {}, expected a number above 0", num_stages));
+  }
+  if (schedule != "gpipe" && schedule != "1f1b") {
+    throw InputError(fmt::format("schedule: got \"{}\", expected one of gpipe, 1f1b", schedule));
+  }
+  const auto stages = InRange(stage_of_op, "stage_of_op", self.step_ops, 0, num_stages);
+  return Owned<std::int32_t>(
+      PipelineOrder(self.applied->planned,
+                    stages,
+                    num_stages,
+                    schedule == "gpipe" ? Schedule::kGpipe : Schedule::k1F1B));
+}
+
+PythonGraph OrderedGraph(nb::object graph, nb::handle device_of_op, nb::handle order) {
+  graph = GraphOf(graph);
+  const Graph& given = *nb::cast<const PythonGraph&>(graph).graph;
+  const int num_ops = given.num_ops();
+  const auto devices = InRange(device_of_op, "device_of_op", num_ops, 0, 256);
+  const auto ops = InRange(order, "order", num_ops, 0, num_ops);
+  RequireIssueOrder(given, ops, Semantics::kStream);
+  return PythonGraph(std::make_shared<const Graph>(InOrder(given, devices, ops)), "");
+}
+
+}  // namespace
+
+void AddPlan(nb::module_& module) {
+  using P = PythonPlan;
+  nb::class_<P>(module,
+                "PlannedStep",
+                "A step that a plan was applied to: an ordinary graph and the cluster for it.\n"
+                "\n"
+                "The arrays have the origin of each op. Made by apply_plan().")
+      .def_prop_ro(
+          "graph", [](const P& self) { return self.graph; }, nb::sig("def graph(self) -> Graph"))
+      .def_prop_ro(
+          "cluster",
+          [](const P& self) { return self.cluster; },
+          nb::sig("def cluster(self) -> Cluster"),
+          "the given one, with a device of class network if collectives need one")
+      .def_ro("replicas", &P::replicas)
+      .def_prop_ro("role",
+                   Array<P>([](const P& p, nb::handle self) {
+                     return ViewOf(p.role.data(), p.role.size(), self);
+                   }),
+                   "[num_ops] uint8: 0 copy, 1 recompute, 2 accumulate, 3 collective")
+      .def_prop_ro(
+          "op",
+          Array<P>(
+              [](const P& p, nb::handle self) { return ViewOf(p.op.data(), p.op.size(), self); }),
+          "[num_ops] int32: op of the step; of a sum, the producer of the gradient; -1: none")
+      .def_prop_ro("micro_batch",
+                   Array<P>([](const P& p, nb::handle self) {
+                     return ViewOf(p.micro_batch.data(), p.micro_batch.size(), self);
+                   }),
+                   "[num_ops] int32; -1: of all")
+      .def_prop_ro("replica",
+                   Array<P>([](const P& p, nb::handle self) {
+                     return ViewOf(p.replica.data(), p.replica.size(), self);
+                   }),
+                   "[num_ops] int32; -1: of all")
+      .def(
+          "placement",
+          PlacementOf,
+          nb::arg("device_of_op"),
+          nb::sig("def placement(self, device_of_op: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.uint8]"),
+          "Returns the device of each op, uint8 [num_ops], from the devices of the step's ops, int "
+          "[replicas, ops of the step].\nCollectives are on the network device.")
+      .def("__repr__", [](const P& self) {
+        return fmt::format("PlannedStep({} ops, {} replicas, {} devices)",
+                           self.role.size(),
+                           self.replicas,
+                           self.applied->cluster->num_devices());
+      });
+  module.def("apply_plan",
+             ApplyGivenPlan,
+             nb::arg("graph"),
+             nb::arg("cluster"),
+             nb::arg("plan"),
+             nb::arg("together") = nb::none(),
+             nb::sig("def apply_plan(graph: Graph | str, cluster: Cluster | str, plan: "
+                     "collections.abc.Mapping[str, object] | str, together: numpy.typing.ArrayLike "
+                     "| None = None) "
+                     "-> PlannedStep"),
+             R"(Applies a plan to the graph of a step, which has the size of one micro-batch.
+
+plan: replicas, micro_batches, recompute, bucket, groups, as a mapping or as YAML (framework/plan/plan.h).
+together: int [num_ops]: ops with equal numbers are placed together; None: ops with the same label.
+
+Throws InputError naming the wrong key.)");
+  module.def(
+      "pipeline_order",
+      OrderOf,
+      nb::arg("planned"),
+      nb::arg("stage_of_op"),
+      nb::arg("num_stages"),
+      nb::arg("schedule") = "1f1b",
+      nb::sig("def pipeline_order(planned: PlannedStep, stage_of_op: "
+              "numpy.typing.ArrayLike, num_stages: int, schedule: str = '1f1b') -> "
+              "numpy.typing.NDArray[numpy.int32]"),
+      R"(Returns the issue order of a pipeline, int32 [num_ops], for Problem(issue_order=...) or in_order().
+
+stage_of_op: int [ops of the step], in the order in which micro-batches pass the stages.
+schedule: "gpipe" or "1f1b".)");
+  module.def(
+      "in_order",
+      OrderedGraph,
+      nb::arg("graph"),
+      nb::arg("device_of_op"),
+      nb::arg("order"),
+      nb::sig("def in_order(graph: Graph | str, device_of_op: numpy.typing.ArrayLike, order: "
+              "numpy.typing.ArrayLike) -> Graph"),
+      "Returns the graph with control inputs that keep each device's order of ops in queue "
+      "semantics.\n\ndevice_of_op, order: int [num_ops].");
+}
+
+}  // namespace emplace::python

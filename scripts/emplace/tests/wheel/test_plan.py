@@ -1,0 +1,117 @@
+"""Plans from Python: apply_plan, pipeline_order, in_order and issue orders of problems, by hand."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+
+import emplace
+import numpy as np
+from emplace.importers.graph_file import GraphBuilder
+
+CLUSTER = {"name": "two", "device_kinds": {"g": {"class": "gpu"}},
+           "devices": [{"name": "gpu:0", "kind": "g"}, {"name": "gpu:1", "kind": "g"}],
+           "all_to_all": {"bandwidth": "1000TB/s"}}
+
+
+def step() -> emplace.Graph:
+    """Two layers of 10 ns forward and 20 ns backward, weights of 8 bytes, updates of 1 ns; results of 0 bytes."""
+    builder = GraphBuilder("step", {})
+    x = builder.tensor("x", (), "f32", role="input")
+    weights, outputs, values = [], [], [x]
+    for layer in range(2):
+        weights.append(builder.parameter(f"w{layer}", (2,), "f32"))
+        outputs.append(builder.tensor(f"y{layer}", (), "f32", num_bytes=0))
+        builder.op(f"f{layer}", "op", [values[-1], weights[-1]], [outputs[-1]], cost_ns={"g": 10})
+        values.append(outputs[-1])
+    gradient = values[-1]
+    gradients = {}
+    for layer in (1, 0):
+        gradients[layer] = builder.tensor(f"dw{layer}", (2,), "f32", role="gradient")
+        made = [gradients[layer]] + ([builder.tensor("dy0", (), "f32", role="gradient", num_bytes=0)] if layer else [])
+        builder.op(f"b{layer}", "op", [gradient, outputs[layer]], made, phase="backward", cost_ns={"g": 20})
+        gradient = made[-1]
+    for layer in (1, 0):
+        builder.op(f"u{layer}", "op", [weights[layer], gradients[layer]], [], phase="update", cost_ns={"g": 1})
+    return emplace.Graph.parse(json.dumps(builder.document()))
+
+
+class Plans(unittest.TestCase):
+    def setUp(self) -> None:
+        self.graph, self.cluster = step(), emplace.Cluster.parse(json.dumps(CLUSTER))
+        self.stages = [int(name[1]) for name in self.graph.op_names]
+
+    def costs(self, planned: Any, placement: Any) -> Any:
+        """Returns costs by kind of op: 10, 20, 1; sums and weights take no time, reductions 7 ns."""
+        costs = np.full((planned.graph.num_ops, planned.cluster.num_devices), -1)
+        for op, name in enumerate(planned.graph.op_names):
+            last = name.rpartition("/")[2][0]
+            time = {"f": 10, "b": 20, "u": 1}.get(last, 0) if planned.role[op] == 0 else 7 * (planned.role[op] == 3)
+            costs[op, placement[op]] = time
+        return costs
+
+    def step_time(self, planned: Any, placement: Any, order: Any = None, graph: Any = None,
+                  semantics: str = "stream") -> int:
+        problem = emplace.Problem(graph or planned.graph, planned.cluster, costs=self.costs(planned, placement),
+                                  semantics=semantics, issue_order=order)
+        rows = np.zeros((1, problem.num_groups), dtype=np.uint8)
+        rows[0, problem.group_of_op] = placement
+        return int(problem.evaluate(rows).step_time[0])
+
+    def test_a_pipeline(self) -> None:
+        """M = 3 micro-batches on S = 2 stages: (M + S - 1) (10 + 20), and the update of the first stage."""
+        planned = emplace.apply_plan(self.graph, self.cluster, {"micro_batches": 3})
+        self.assertEqual(repr(planned), "PlannedStep(20 ops, 1 replicas, 2 devices)")
+        self.assertEqual(np.bincount(planned.role).tolist(), [16, 0, 4])
+        self.assertEqual(sorted(planned.micro_batch.tolist()), [-1] * 4 + [0] * 4 + [1] * 6 + [2] * 6)
+        copy = planned.graph.op_names.index("m2/f1")
+        self.assertEqual((planned.op[copy], planned.micro_batch[copy], planned.replica[copy]),
+                         (self.graph.find("f1"), 2, 0))
+        placement = planned.placement([self.stages])
+        order = emplace.pipeline_order(planned, self.stages, 2)
+        self.assertEqual(sorted(order.tolist()), list(range(20)))
+        self.assertEqual(self.step_time(planned, placement, order), 4 * 30 + 1)
+        ordered = emplace.in_order(planned.graph, placement, order)
+        self.assertEqual(self.step_time(planned, placement, graph=ordered, semantics="queue"), 4 * 30 + 1)
+        gpipe = emplace.pipeline_order(planned, self.stages, 2, "gpipe")
+        self.assertNotEqual(gpipe.tolist(), order.tolist())
+        self.assertEqual(self.step_time(planned, placement, gpipe), 4 * 30 + 1)
+
+    def test_replicas(self) -> None:
+        """30 + 30 ns, a reduction of 7 ns after each backward op, updates of 1 ns."""
+        planned = emplace.apply_plan(self.graph, self.cluster, "{replicas: 2, bucket: 8B}")
+        self.assertEqual((planned.replicas, planned.cluster.device_classes[2]), (2, "network"))
+        collectives = np.flatnonzero(planned.role == 3)
+        self.assertEqual([planned.graph.op_names[op] for op in collectives], ["all_reduce/0", "all_reduce/1"])
+        self.assertEqual((planned.op[collectives].tolist(), planned.replica[collectives].tolist()),
+                         ([-1, -1], [-1, -1]))
+        placement = planned.placement([[0] * 8, [1] * 8])
+        self.assertEqual(placement[collectives].tolist(), [2, 2])
+        order = emplace.pipeline_order(planned, [0] * 8, 1)
+        self.assertEqual(self.step_time(planned, placement, order), 60 + 7 + 1)
+        together = emplace.apply_plan(self.graph, self.cluster, {"replicas": 2}, [0] * 8)
+        self.assertEqual(int((together.role == 3).sum()), 1)
+
+    def test_refusals(self) -> None:
+        planned = emplace.apply_plan(self.graph, self.cluster, {})
+        order = emplace.pipeline_order(planned, self.stages, 2)
+        for call, expected in (
+                (lambda: emplace.apply_plan(self.graph, self.cluster, {"replicas": 3}), "replicas: the 2 GPUs"),
+                (lambda: emplace.apply_plan(self.graph, self.cluster, {"replica": 2}), "replica"),
+                (lambda: emplace.apply_plan(self.graph, self.cluster, {}, [0]), "together: has 1 numbers, expected 8"),
+                (lambda: planned.placement([[0] * 7]), r"shape \[1, 7\]; expected .* = \[1, 8\]"),
+                (lambda: planned.placement([[0] * 7 + [2]]), r"device_of_op\[0\]\[7\]: got 2, expected .* 0 to 1"),
+                (lambda: emplace.pipeline_order(planned, self.stages, 1), r"stage_of_op\[\d\]: got 1, expected"),
+                (lambda: emplace.pipeline_order(planned, self.stages, 0), "num_stages: got 0"),
+                (lambda: emplace.pipeline_order(planned, self.stages, 2, "zb"), "expected one of gpipe, 1f1b"),
+                (lambda: emplace.in_order(planned.graph, [0] * 8, order[::-1]), "issue order: "),
+                (lambda: self.step_time(planned, [0] * 8, order[::-1]), "issue order: "),
+                (lambda: self.step_time(planned, [0] * 8, [9] * 8), "issue order: position 0 is op -1"),
+                (lambda: self.step_time(planned, [0] * 8, order, semantics="queue"), "queue semantics has none")):
+            with self.assertRaisesRegex(emplace.InputError, expected):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()
