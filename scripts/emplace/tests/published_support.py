@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import pathlib
+from typing import Any
 
 COLUMNS = ("op", "target", "_input_nodes", "meta", "input_shapes", "fw_latency", "bw_latency", "acc_latency",
            "output_shape", "dtype", "Name")
@@ -86,4 +87,36 @@ def write_sailor(folder: str, batch: int, degree: int = 1) -> pathlib.Path:
             for name, time, weights in (("enc-MLP-GEMM-1", 1000, 16), ("enc-MLP-gelu", 10, 0))]
     path.write_text(table(("op_name", "forward-compute", "backward-compute", "input_size", "output_size", "weights",
                            "activations"), rows), encoding="utf-8")
+    return path
+
+
+def plan_document(layers: list[list[int]], replicas: int = 1, mbs: int = 1, gbs: int = 8, nodes: int = 2,
+                  degree: int = 1, real: float = 0.5, memory: float = 7e9) -> dict[str, Any]:
+    """Returns a plan of Sailor. real [s]; memory [B]."""
+    stage = [[[["X1", degree, "z"]], degree] for _ in range(replicas)]
+    pipeline = {"num_stages": len(layers), "layers_per_stage": layers,
+                "tmp_per_stage": [json.loads(json.dumps(stage)) for _ in layers], "dp": [replicas] * len(layers)}
+    return {"zone": "z", "pipeline_list": [pipeline], "mbs": mbs, "gbs": gbs, "real": real, "red_grads": 0.1,
+            "max_mem": memory, "N": nodes}
+
+
+def write_plan(folder: str, name: str, document: dict[str, Any]) -> pathlib.Path:
+    """Writes a plan of the machine m1; returns the path."""
+    path = pathlib.Path(folder, "validation", "m1", "OPT-350", f"{name}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def write_plan_ops(folder: str, batch: int, degree: int = 1) -> pathlib.Path:
+    """Writes the ops of a model by Sailor for plans: times [us], sizes [MiB]; returns the path.
+
+    Embedding 10 and 20 us, a layer 80 + 20 and 160 + 40 us with weights of 4 MiB, the end 30 and 40 us.
+    """
+    path = write_sailor(folder, batch, degree)
+    rows = [("encoder-embedding", 10, 20, 1, 1, 0, 1), ("enc-GEMM", 80, 160, 1, 4, 4, 4),
+            ("enc-gelu", 20, 40, 4, 1, 0, 2), ("final-layernorm", 30, 40, 1, 0, 0, 1)]
+    path.write_text(table(("op_name", "forward-compute", "backward-compute", "input_size", "output_size", "weights",
+                           "activations"), [(name, *(batch * time for time in (forward, backward)), *sizes)
+                                            for name, forward, backward, *sizes in rows]), encoding="utf-8")
     return path

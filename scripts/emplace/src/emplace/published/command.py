@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
-from . import classes, models, neusight, sailor
+from . import classes, models, neusight, neusight_plans, sailor, sailor_plans
 from .figures import DATA_SHEET, FITTED, OPS, OTHERS, RANGES, REPLAY, Compared, report, spelt
 from .tables import LeftOut, LinkCase, OpCase, PublishedFailure
 
 _STEPS, _TRACES, _SAILOR = "neusight-steps", "traces", "sailor-ops"
+_NEUSIGHT_PLANS, _SAILOR_PLANS = "neusight-plans", "sailor-plans"
 _OPS: dict[str, Callable[[pathlib.Path], tuple[Sequence[OpCase | LinkCase], list[LeftOut]]]] = {
     "neusight-ops": neusight.ops, _SAILOR: sailor.ops}
 _EPILOG = """\
@@ -29,6 +30,10 @@ SOURCE is
   traces          traces of PyTorch's profiler; their last step, with the host as a device (emplace import --host)
   sailor-ops      op times of Sailor (GPU/profiled-data-fp32/*.csv) at tensor-parallel degree 1, collectives (prim_*)
                   and transfers over links (p2p_*) by size
+  neusight-plans  executed plans of NeuSight (label/GPU/MODEL-train-SEQ-BATCH-PLAN.json; PLAN: dpN, tpN, ppN_M)
+  sailor-plans    executed plans of Sailor (validation/MACHINE/**/plan_config_*.json) by the tables of sailor-ops. Two
+                  plans of each machine with at least four are fitted and left out. `real` and `max_mem` of the others
+                  are only compared, `red_grads` is not read. Also the memory: memory_measured, memory_simulated [B]
 
 HOW a time is simulated:
   ops         by the published times of the step's own ops, less their launch (neusight-steps; its default without
@@ -42,6 +47,7 @@ HOW a time is simulated:
               that have a fit)
   ranges      transfers: by the ranges of a cost file, fitted to the other sizes of the link (sailor-ops)
   data-sheet  by the device kind without its fit
+  predicted   plans: by the device kind, for a batch without published times and for tensor parallelism (no choice)
 
 The device kind is that of `emplace list device-kinds` whose name is a part of the GPU's, or --kind.
 
@@ -106,6 +112,8 @@ def _run(options: argparse.Namespace) -> int:
     print(report(rows, left_out))
     if options.by_class:
         print("\n" + classes.report(_by_class(options, how, {row.case for row in rows})))
+    if options.source == _SAILOR_PLANS and any(row.more for row in rows):
+        print("\n" + sailor_plans.memory_report(rows))
     if options.source == _SAILOR:
         print(_links(options, how, {(row.gpu, row.group) for row in rows}), end="")
     if options.json:
@@ -192,16 +200,33 @@ def _links(options: argparse.Namespace, how: str, chosen: set[tuple[str, str]]) 
     return links.described([case for case in cases if (case.gpu, case.group) in chosen], how)
 
 
-_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS), _SAILOR: (FITTED, RANGES, DATA_SHEET)}
-_ROWS = {_STEPS: _steps, _TRACES: _traces}
+def _plans(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[LeftOut]]:
+    source: Any = sailor_plans if options.source == _SAILOR_PLANS else neusight_plans
+    found = source.read(options.folder)
+    plans = [plan for plan in found if not isinstance(plan, LeftOut)]
+    here = _of_gpu(plans, options) if plans else []  # a fit is of all plans of a machine
+    rows, missing = source.compare(here, options.folder)
+    left_out = [plan for plan in found if isinstance(plan, LeftOut)] + missing
+    return _chosen(rows, options) if rows else [], left_out
 
 
-def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
-    """Returns the cases of --gpu and --only. Throws PublishedFailure, with the choices, if there is none."""
+_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS), _SAILOR: (FITTED, RANGES, DATA_SHEET),
+            _NEUSIGHT_PLANS: (OPS,), _SAILOR_PLANS: (FITTED,)}
+_ROWS = {_STEPS: _steps, _TRACES: _traces, _NEUSIGHT_PLANS: _plans, _SAILOR_PLANS: _plans}
+
+
+def _of_gpu(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
+    """Returns the cases of --gpu. Throws PublishedFailure, with the choices, if there is none."""
     gpus = sorted({case.gpu for case in cases})
     found = [case for case in cases if not options.gpu or f"_{spelt(options.gpu)}_" in f"_{spelt(case.gpu)}_"]
     if not found:
         raise PublishedFailure(f"--gpu {options.gpu}: no such GPU in {options.folder}; choices: {', '.join(gpus)}")
+    return found
+
+
+def _chosen(cases: Sequence[Any], options: argparse.Namespace) -> list[Any]:
+    """Returns the cases of --gpu and --only. Throws PublishedFailure, with the choices, if there is none."""
+    found = _of_gpu(cases, options)
     chosen = [case for case in found if not options.only or fnmatch.fnmatchcase(case.case, options.only)
               or fnmatch.fnmatchcase(case.case.partition("/")[2], options.only)]
     if not chosen:
@@ -223,7 +248,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_EPILOG,
                                      description="Simulate ops and steps that others measured on real GPUs, and report "
                                                  "the errors.")
-    parser.add_argument("source", metavar="SOURCE", choices=(*_OPS, _STEPS, _TRACES), help="see below")
+    parser.add_argument("source", metavar="SOURCE", choices=(*_OPS, *_ROWS), help="see below")
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder with the files of the source")
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")

@@ -13,6 +13,7 @@ from .tables import LeftOut
 
 # Sources of the simulated times.
 OPS, FITTED, DATA_SHEET, REPLAY, OTHERS, RANGES = "ops", "fitted", "data sheet", "replay", "others", "ranges"
+PREDICTED = "predicted"
 MOST_CASES = 60  # in the printed table
 
 
@@ -38,7 +39,8 @@ class Compared:
 
     def json(self) -> dict[str, Any]:
         return {"case": self.case, "measured": self.measured, "simulated": self.simulated, "error": self.error,
-                "how": self.how, "gpu": self.gpu}
+                "how": self.how, "gpu": self.gpu,
+                **{key: value for key, value in self.more.items() if key.startswith("memory_")}}
 
 
 def spelt(name: str) -> str:

@@ -81,7 +81,7 @@ def _named_ops(path: pathlib.Path) -> Iterator[OpCase | LeftOut]:
                 _flops(row, op, int(name["batch"]), bool(backward)), row.time(column) * 1e3, int(name["batch"]))
 
 
-def _collectives(path: pathlib.Path) -> Iterator[OpCase | LeftOut]:
+def collectives(path: pathlib.Path) -> Iterator[OpCase | LeftOut]:
     found = _COLLECTIVE.fullmatch(path.stem)
     if not found:
         raise PublishedFailure(f"{path}: expected a name such as prim_OPT-350_all_reduce_4gpus.csv, with all_gather, "
@@ -111,7 +111,7 @@ def _with_folds(cases: Sequence[OpCase]) -> list[OpCase]:
     return [dataclasses.replace(case, fold=folds[case.gpu, case.inputs]) for case in cases]
 
 
-def _links(path: pathlib.Path) -> Iterator[LinkCase]:
+def links(path: pathlib.Path) -> Iterator[LinkCase]:
     for row in tables.read(path):
         if all(column == cell for column, cell in row.cells.items()):
             continue  # the program that wrote the file appends further runs with their first line
@@ -124,7 +124,7 @@ def _links(path: pathlib.Path) -> Iterator[LinkCase]:
                            int(column) / 1024 / row.number(column) * 1e9, _totals("transfers", int(column)))
 
 
-_READERS = {"*_mbs*_tp*_algo*.csv": _named_ops, "prim_*.csv": _collectives, "p2p_*.csv": _links}
+_READERS = {"*_mbs*_tp*_algo*.csv": _named_ops, "prim_*.csv": collectives, "p2p_*.csv": links}
 
 
 def _case(path: pathlib.Path, *parts: str) -> str:
