@@ -11,8 +11,11 @@ import numpy as np
 from published_support import plan_document, write_plan, write_plan_ops, write_step
 from support import Folder, graph_file
 
-from emplace.published import neusight, neusight_plans, sailor_plans
+from emplace.published import neusight, neusight_plans, sailor_plans, sailor_tables
 from emplace.published.fx_step import FxRow, step_graph
+from emplace.published.least_squares import least_squares
+from emplace.published.sailor_plan_files import Replica
+from emplace.published.sailor_step import StepGraph
 from emplace.published.tables import LeftOut, PublishedFailure
 
 
@@ -26,7 +29,7 @@ class Sailor(Folder):
         self.assertEqual((plan.case, plan.gpu, plan.model), ("m1/OPT-350/N2/plan_config_a", "m1", "OPT-350"))
         # 24 samples by 2 replicas with 3 each: 4 micro-batches.
         self.assertEqual((plan.stages, plan.width, plan.micro_batch, plan.micro_batches), ([[0, 1], [2, 3]], 2, 3, 4))
-        self.assertEqual((plan.measured, plan.memory, plan.replicas[1][0]), (5e8, 7e9, sailor_plans.Replica("X1", 1)))
+        self.assertEqual((plan.measured, plan.memory, plan.replicas[1][0]), (5e8, 7e9, Replica("X1", 1)))
         # Two of the four stages of replicas on each of the two nodes.
         self.assertEqual([plan.node(r, s) for s in range(2) for r in range(2)], [0, 0, 1, 1])
 
@@ -34,8 +37,8 @@ class Sailor(Folder):
         write_plan_ops(self.folder, 1)
         write_plan(self.folder, "N2/plan_config_a", plan_document([[0, 1], [2, 3]], mbs=1, gbs=2))
         plan, = self.plans()
-        rows = sailor_plans.Tables(pathlib.Path(self.folder)).ops(plan, plan.replicas[0][0])
-        step = sailor_plans._StepGraph([rows, rows], plan, 0.5)
+        rows = sailor_tables.Tables(pathlib.Path(self.folder)).ops(plan, plan.replicas[0][0])
+        step = StepGraph([rows, rows], plan, 0.5)
         document = step.builder.document()
         self.assertEqual(graph_file.check(document), [])
         ops = {op["name"]: place for place, op in enumerate(document["ops"])}
@@ -126,14 +129,14 @@ class Sailor(Folder):
     def test_times_between_and_beyond_sizes(self) -> None:
         points = [(1.0, 10.0), (100.0, 1000.0), (10_000.0, 1000.0)]
         for size, time in ((10, 100), (0.1, 1), (1000, 1000), (1e6, 1000), (0, 0)):
-            self.assertAlmostEqual(sailor_plans.interpolated(points, size), time)
+            self.assertAlmostEqual(sailor_tables.interpolated(points, size), time)
 
     def test_a_fit_within_bounds(self) -> None:
         def errors(x: float, y: float) -> Any:
             return np.array([x + 2 * y - 8, x * y - 6])
-        self.assertAlmostEqual(sailor_plans.least_squares(errors, (1.5, 2.5), ((0, 3), (0, 10)))[1], 3, places=3)
+        self.assertAlmostEqual(least_squares(errors, (1.5, 2.5), ((0, 3), (0, 10)))[1], 3, places=3)
         # With y at most 1 the best x is that of (x - 6)^2 + (x - 6)^2.
-        x, y = sailor_plans.least_squares(errors, (1, 0.5), ((0, 10), (0, 1)))
+        x, y = least_squares(errors, (1, 0.5), ((0, 10), (0, 1)))
         self.assertAlmostEqual(x, 6, places=3)
         self.assertEqual(y, 1)
 

@@ -12,7 +12,7 @@ from typing import Any
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import emplace.published  # noqa: E402, F401
-from emplace.published import sailor_plans  # noqa: E402
+from emplace.published import sailor_plans, sailor_tables  # noqa: E402
 from emplace.published.command import main  # noqa: E402
 from emplace.ranks import kendall_tau  # noqa: E402
 from published_support import (plan_document, write_collective, write_link, write_plan, write_plan_ops,  # noqa: E402
@@ -79,7 +79,7 @@ class Sailor(Case):
                 if not real:
                     plan = next(plan for plan in sailor_plans.read(folder)
                                 if isinstance(plan, sailor_plans.Plan) and plan.case.endswith(name))
-                    done = sailor_plans.Executed(plan, sailor_plans.Tables(folder)).simulate(made)
+                    done = sailor_plans.Executed(plan, sailor_tables.Tables(folder)).simulate(made)
                     real, memory = done.step_time / 1e9, done.peak + made.constant
                 write_plan(self.folder, f"N{nodes}/plan_config_{name}",
                            plan_document(layers, replicas, mbs, 16, nodes, real=real, memory=memory))
