@@ -50,8 +50,9 @@ def with_units(item):
 
 
 def collective_time(op, tensors):
-    """[ns] of a measured collective."""
-    return 10 + tensors[op["inputs"][0]]["bytes"] % 41
+    """[ns] of a measured collective: the same for equal signatures."""
+    tensor = tensors[op["inputs"][0]]
+    return 10 + (tensor["shape"][0] if tensor["dtype"] else tensor["bytes"]) % 41
 
 
 def cost_file(planned):
