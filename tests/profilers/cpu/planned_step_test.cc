@@ -143,7 +143,7 @@ Computed Execute(const Graph& step, const std::string& yaml, bool pipeline) {
 }
 
 // Returns the norm of the difference over that of the values.
-double Difference(const Values& a, const Values& b) {
+double RelativeDifference(const Values& a, const Values& b) {
   double difference = 0, norm = 0;
   REQUIRE(a.size() == b.size());
   for (const auto& [key, values] : a) {
@@ -170,13 +170,13 @@ void CompareWithOneCore(const std::string& name, const std::string& layers, int 
   CHECK(expected.losses.begin()->second != std::next(expected.losses.begin())->second);
   // What the sum over all parts changes, compared with the gradient of one.
   const Computed part = Execute(step, "{groups: [['cpu:0']]}", false);
-  const double change = Difference(expected.parameters, part.parameters);
+  const double change = RelativeDifference(expected.parameters, part.parameters);
   CHECK(change > 1e-5);
   const auto compare = [&](const std::string& plan, bool pipeline) {
     CAPTURE(plan);
     const Computed computed = Execute(step, plan, pipeline);
-    CHECK(Difference(expected.losses, computed.losses) == 0);
-    CHECK(Difference(expected.parameters, computed.parameters) < 1e-3 * change);
+    CHECK(RelativeDifference(expected.losses, computed.losses) == 0);
+    CHECK(RelativeDifference(expected.parameters, computed.parameters) < 1e-3 * change);
   };
   compare(fmt::format("{{replicas: 2, micro_batches: {}, collectives: tree}}", parts / 2), false);
   compare(fmt::format("{{micro_batches: {}}}", parts), true);
