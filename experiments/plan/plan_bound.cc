@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "framework/bounds/work_bound.h"
@@ -48,18 +49,16 @@ bool HasNetwork(const Cluster& cluster) {
 
 }  // namespace
 
-Nanos BoundPlanWork(const PlanSetting& setting,
-                    const LayerCosts& costs,
-                    const std::vector<std::vector<int>>& groups,
-                    int micro_batches,
-                    int num_stages) {
+PlanWork BoundPlanWork(const PlanSetting& setting,
+                       const LayerCosts& costs,
+                       const std::vector<std::vector<int>>& groups,
+                       int micro_batches) {
   const Cluster& cluster = *setting.cluster;
-  Nanos bound = 0;
-  std::map<std::vector<Nanos>, Nanos> known;  // groups of equal costs have equal bounds
+  PlanWork work;
+  std::set<std::vector<Nanos>> known;  // groups of equal costs have equal bounds
   for (const std::vector<int>& group : groups) {
     std::vector<Nanos> jobs;
-    int most_slots = 1;
-    for (int d : group) most_slots = std::max(most_slots, cluster.device(d).slots);
+    for (int d : group) work.slots = std::max(work.slots, cluster.device(d).slots);
     const auto num_stage_devices =
         std::ranges::count_if(group, [&](int d) { return HasStages(cluster, d); });
     Nanos least_sum = 0;
@@ -68,29 +67,28 @@ Nanos BoundPlanWork(const PlanSetting& setting,
       const Nanos count = times == LayerCosts::Times::kOnce           ? 1
                           : times == LayerCosts::Times::kMicroBatches ? micro_batches
                                                                       : micro_batches - 1;
-      if (count == 0) continue;
       const Nanos* cost = &costs.job_cost[job * costs.num_devices];
       const std::vector<int> choices = DevicesForOp(cluster, group, cost);
-      Nanos least = kMaxNanos;
+      Nanos least = kMaxNanos, most = 0;
+      for (int d : choices) {
+        least = std::min(least, cost[d]);
+        most = std::max(most, cost[d]);
+      }
+      if (count == 0 || most == 0) continue;
       for (int d : group) {
         const bool chosen = std::ranges::find(choices, d) != choices.end();
         jobs.push_back(chosen ? cost[d] * count : kMaxNanos);
-        if (chosen) least = std::min(least, cost[d]);
       }
       // Other ops need not be on one of the S devices of stages.
-      const bool everywhere = std::ssize(choices) == num_stage_devices && !choices.empty() &&
-                              HasStages(cluster, choices[0]);
+      const bool everywhere =
+          std::ssize(choices) == num_stage_devices && HasStages(cluster, choices[0]);
       if (everywhere) least_sum += least * count;
     }
-    const auto [entry, is_new] = known.emplace(jobs, 0);
-    if (is_new) entry->second = BoundWork(DevicesAlone(cluster, group), jobs).time;
-    bound = std::max(bound, entry->second);
-    if (num_stages > 0) {
-      const Nanos servers = Nanos{num_stages} * most_slots;
-      bound = std::max(bound, (least_sum + servers - 1) / servers);
-    }
+    work.least = std::max(work.least, least_sum);
+    if (jobs.empty() || !known.insert(jobs).second) continue;
+    work.time = std::max(work.time, BoundWork(DevicesAlone(cluster, group), jobs).time);
   }
-  return bound;
+  return work;
 }
 
 std::vector<Nanos> AllReduceTimes(const PlanSetting& setting,

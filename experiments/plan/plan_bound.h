@@ -14,20 +14,32 @@
 //
 // Recomputation only adds work, so the bound without it holds for plans with it.
 
+#include <algorithm>
 #include <vector>
 
 #include "experiments/plan/plan_model.h"
 
 namespace emplace {
 
-/// Returns the work bound, with stages if num_stages > 0.
+/// The work bounds of plans with equal degrees but for their stages.
+struct PlanWork {
+  Nanos time = 0;   ///< work [ns]
+  Nanos least = 0;  ///< largest sum of least costs of a replica; only ops that run on any GPU [ns]
+  int slots = 1;    ///< most slots of a device
+
+  /// Returns the larger one of work and stages.
+  Nanos WithStages(int num_stages) const {
+    const Nanos servers = Nanos{num_stages} * slots;
+    return std::max(time, (least + servers - 1) / servers);
+  }
+};
+
 /// @param costs   of the step with or without recomputation
 /// @param groups  DeviceGroups()
-Nanos BoundPlanWork(const PlanSetting& setting,
-                    const LayerCosts& costs,
-                    const std::vector<std::vector<int>>& groups,
-                    int micro_batches,
-                    int num_stages = 0);
+PlanWork BoundPlanWork(const PlanSetting& setting,
+                       const LayerCosts& costs,
+                       const std::vector<std::vector<int>>& groups,
+                       int micro_batches);
 
 /// Returns the critical path of a plan with these groups. @param plan  replicas and groups
 Nanos BoundPlanPath(const PlanSetting& setting,

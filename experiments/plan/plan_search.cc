@@ -29,7 +29,7 @@ constexpr int kNeighbors = 8;      // of each plan in a round of halving
 constexpr int kMostOps = 600'000;  // of a simulated graph
 constexpr std::int64_t kReduceBytes = 25'000'000;
 
-// What all plans of one graph share.
+// The facts that all plans of one graph share.
 struct GraphFacts {
   ModelLayers layers;
   std::vector<std::uint64_t> allowed;  // [ops] devices
@@ -127,19 +127,18 @@ std::vector<Plan> PlansOfReplicas(const Cluster& cluster, int replicas) {
   return plans;
 }
 
-// Returns whether exchanging two devices changes nothing.
+// Returns whether exchanging two devices changes nothing, except for the order in which copies of a
+// tensor for several devices are sent.
 bool Interchangeable(const Cluster& cluster, const std::vector<int>& alike, int a, int b) {
   const Device &x = cluster.device(a), &y = cluster.device(b);
   if (x.kind != y.kind || x.memory != y.memory || x.slots != y.slots || alike[a] != alike[b])
     return false;
-  if (!AlikeChannels(cluster, cluster.route(a, b), cluster.route(b, a))) return false;
-  for (int other = 0; other < cluster.num_devices(); ++other) {
-    if (other == a || other == b) continue;
-    if (!AlikeChannels(cluster, cluster.route(a, other), cluster.route(b, other)) ||
-        !AlikeChannels(cluster, cluster.route(other, a), cluster.route(other, b)))
-      return false;
-  }
-  return true;
+  if (cluster.has_neighbors()) return false;
+  std::vector<int> devices(cluster.num_devices());
+  std::iota(devices.begin(), devices.end(), 0);
+  std::vector<int> exchanged = devices;
+  std::swap(exchanged[a], exchanged[b]);
+  return AlikeRoutes(cluster, devices, exchanged);
 }
 
 // The device of each op for the stages of a replica.
@@ -270,27 +269,34 @@ class PlanSearch {
         if (options_.batch % samples != 0) continue;
         const int count = options_.batch / samples;
         const Nanos path = BoundPlanPath(graph.setting, division.plan, division.groups);
-        const Nanos work =
-            BoundPlanWork(graph.setting, *facts_[g].costs[0], division.groups, count);
-        result_.bound = std::min(result_.bound, std::max(path, work));
         const double reduce =
             static_cast<double>(AllReduceTimes(graph.setting, division.plan, {kReduceBytes})[0]) /
             static_cast<double>(kReduceBytes);
         for (const bool recompute : {false, true}) {
           if (!facts_[g].costs[recompute]) continue;
-          AddDegreesOf(static_cast<int>(g), static_cast<int>(i), count, recompute, path, reduce);
+          const PlanWork work =
+              BoundPlanWork(graph.setting, *facts_[g].costs[recompute], division.groups, count);
+          if (!recompute) result_.bound = std::min(result_.bound, std::max(path, work.time));
+          FoundPlan found;
+          found.graph = static_cast<int>(g);
+          found.plan = division.plan;
+          found.plan.micro_batches = count;
+          if (recompute) found.plan.recompute = blocks;
+          found.recompute = recompute;
+          AddDegreesOf(found, static_cast<int>(i), path, work, reduce);
         }
       }
     }
   }
 
-  void AddDegreesOf(int graph,
+  // Adds degrees with each number of stages and each schedule.
+  void AddDegreesOf(const FoundPlan& plan,
                     int number,
-                    int count,
-                    bool recompute,
                     Nanos path,
+                    const PlanWork& work,
                     double reduce_ns_per_byte) {
     const Division& division = divisions_[number];
+    const int graph = plan.graph;
     std::size_t most = facts_[graph].layers.num_layers();
     for (const std::vector<int>& devices : division.stage_devices) {
       most = std::min(most, devices.size());
@@ -298,13 +304,9 @@ class PlanSearch {
     const int replicas = division.alike[graph] ? 1 : division.plan.replicas;
     for (int stages = 1; stages <= static_cast<int>(most); ++stages) {
       Degrees degrees;
-      FoundPlan& found = degrees.best;
-      found.graph = graph;
-      found.plan = division.plan;
-      found.plan.micro_batches = count;
-      if (recompute) found.plan.recompute = facts_[graph].layers.RecomputeAll();
-      found.recompute = recompute;
+      FoundPlan& found = degrees.best = plan;
       found.num_stages = stages;
+      found.bound = std::max(path, work.WithStages(stages));
       degrees.division = number;
       degrees.reduce_ns_per_byte = reduce_ns_per_byte;
       for (int r = 0; r < replicas; ++r) {
@@ -313,12 +315,9 @@ class PlanSearch {
       }
       const bool fits =
           std::ranges::none_of(found.stages, [](const Stages& s) { return s.end.empty(); });
-      found.bound = std::max(
-          path,
-          BoundPlanWork(graphs_[graph].setting, CostsOf(found), division.groups, count, stages));
       for (const Schedule schedule : {Schedule::k1F1B, Schedule::kGpipe}) {
         // With one stage, GPipe takes the same time and more memory.
-        if (schedule == Schedule::kGpipe && (stages == 1 || count == 1)) continue;
+        if (schedule == Schedule::kGpipe && (stages == 1 || plan.plan.micro_batches == 1)) continue;
         ++result_.num_degrees;
         if (!fits) {
           ++result_.too_large;

@@ -22,6 +22,8 @@
 namespace emplace {
 namespace {
 
+constexpr std::size_t kMostOrdered = 1'000'000;  // of the reader of placement files
+
 CostInputs CostInputsOf(const PlanSetting& setting) {
   return {.table = setting.table.get(),
           .apart = CountsNeighbors(setting.semantics),
@@ -314,6 +316,13 @@ void WritePlacedPlan(const PlanSetting& setting,
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw RunError(fmt::format("{}: {}", folder.string(), error.message()));
+  if (placed.issue_order.size() > kMostOrdered) {
+    PrintWarning(
+        fmt::format("{}: has {} ops, and `emplace simulate` reads issue orders of at most {}",
+                    (folder / "placement.json.gz").string(),
+                    placed.issue_order.size(),
+                    kMostOrdered));
+  }
   WriteGraph(problem.graph(), folder / "graph.json.gz");
   WriteFileAtomically(folder / "cluster.yaml", FormatCluster(problem.cluster()));
   SimulatedAs simulated;

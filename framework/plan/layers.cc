@@ -217,7 +217,7 @@ std::vector<int> WithTiedOps(const Graph& graph, std::vector<int> layer) {
     }
   }
   of_group = std::move(readers);
-  // What remains follows its predecessors, then its successors.
+  // Other ops follow their predecessors, then their successors.
   const auto order = graph.topological_order();
   for (int op : order) {
     int& own = of_group[tied.group_of(op)];

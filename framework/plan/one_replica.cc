@@ -133,12 +133,25 @@ PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Te
       Grouping::Identity(2));
 }
 
-bool AlikeChannels(const Cluster& cluster, std::span<const int> a, std::span<const int> b) {
-  return std::ranges::equal(a, b, [&](int i, int j) {
-    const Channel &x = cluster.channel(i), &y = cluster.channel(j);
-    return x.latency == y.latency && x.setup == y.setup && x.bandwidth == y.bandwidth &&
-           x.gap == y.gap && x.broadcast == y.broadcast && x.occupies == y.occupies;
-  });
+bool AlikeRoutes(const Cluster& cluster, std::span<const int> from, std::span<const int> to) {
+  std::map<int, int> image, origin;  // of channels
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    for (std::size_t j = 0; j < from.size(); ++j) {
+      if (i == j) continue;
+      const auto a = cluster.route(from[i], from[j]), b = cluster.route(to[i], to[j]);
+      if (a.size() != b.size()) return false;
+      for (std::size_t hop = 0; hop < a.size(); ++hop) {
+        if (image.emplace(a[hop], b[hop]).first->second != b[hop]) return false;
+        if (origin.emplace(b[hop], a[hop]).first->second != a[hop]) return false;
+        const Channel &x = cluster.channel(a[hop]), &y = cluster.channel(b[hop]);
+        const bool equal = x.latency == y.latency && x.setup == y.setup &&
+                           x.bandwidth == y.bandwidth && x.gap == y.gap &&
+                           x.broadcast == y.broadcast && x.occupies == y.occupies;
+        if (!equal) return false;
+      }
+    }
+  }
+  return true;
 }
 
 PlannedStep ApplyPlanToOne(const Graph& step,
@@ -198,12 +211,11 @@ bool ReplicasAreAlike(const Cluster& cluster,
     }
     a.insert(a.end(), networks.begin(), networks.end());
     b.insert(b.end(), networks.begin(), networks.end());
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      for (std::size_t j = 0; j < a.size(); ++j) {
-        if (a[i] == a[j] || b[i] == b[j]) continue;
-        const auto route = cluster.route(b[i], b[j]);
-        if (!AlikeChannels(cluster, cluster.route(a[i], a[j]), route)) return false;
-        for (int channel : route) {
+    if (!AlikeRoutes(cluster, a, b)) return false;
+    for (int from : b) {
+      for (int to : b) {
+        if (from == to) continue;
+        for (int channel : cluster.route(from, to)) {
           int& group = group_of_channel[channel];
           if (group >= 0 && group != static_cast<int>(r)) return false;
           group = static_cast<int>(r);

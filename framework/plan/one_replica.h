@@ -34,8 +34,9 @@ PlannedStep ApplyPlanToOne(const Graph& step,
 /// @throws as ApplyPlan()
 PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Tensor> gradients);
 
-/// Returns whether two routes have equal channels, hop by hop.
-bool AlikeChannels(const Cluster& cluster, std::span<const int> a, std::span<const int> b);
+/// Returns whether a one-to-one map between channels of equal properties maps the routes between
+/// the devices `from` to those between the devices `to`, hop by hop.
+bool AlikeRoutes(const Cluster& cluster, std::span<const int> from, std::span<const int> to);
 
 /// Returns whether the replicas are alike, except that devices in several groups (CPUs beside GPUs)
 /// are not looked at.

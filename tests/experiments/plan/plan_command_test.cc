@@ -1,4 +1,4 @@
-// `emplace plan`: what it prints, what it writes, and what it refuses.
+// `emplace plan`: its output, its files and its refusals.
 
 #include <filesystem>
 #include <string>
