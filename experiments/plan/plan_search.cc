@@ -518,18 +518,24 @@ class PlanSearch {
   std::optional<FoundPlan> BestEven(int replicas, int num_stages) {
     std::optional<FoundPlan> best;
     for (const bool recompute : {false, true}) {
-      for (std::size_t i = 0; i < degrees_.size() && !(recompute && best); ++i) {
+      std::vector<Trial> trials;
+      for (std::size_t i = 0; i < degrees_.size(); ++i) {
         const FoundPlan& plan = degrees_[i].best;
-        if (plan.plan.replicas != replicas || plan.num_stages != num_stages ||
-            plan.recompute != recompute || plan.schedule != Schedule::k1F1B ||
-            plan.plan.groups.IsSequence() || IsTooLong(plan))
-          continue;
-        const Trial trial{static_cast<int>(i), EvenStages(degrees_[i])};
-        const Result result = SimulateTrial(trial);
-        if (tried_.emplace(trial.degrees, trial.stages).second) Record(trial, result);
+        if (plan.plan.replicas == replicas && plan.num_stages == num_stages &&
+            plan.recompute == recompute && plan.schedule == Schedule::k1F1B &&
+            !plan.plan.groups.IsSequence() && !IsTooLong(plan))
+          trials.push_back({static_cast<int>(i), EvenStages(degrees_[i])});
+      }
+      std::vector<Result> results(trials.size());
+      ParallelFor(static_cast<int>(trials.size()), 0, [&](int i) {
+        results[i] = SimulateTrial(trials[i]);
+      });
+      for (std::size_t i = 0; i < trials.size(); ++i) {
+        const Result& result = results[i];
+        if (tried_.emplace(trials[i].degrees, trials[i].stages).second) Record(trials[i], result);
         if (result.deficit > 0 || (best && best->step_time <= result.step_time)) continue;
-        best = degrees_[i].best;
-        best->stages = trial.stages;
+        best = degrees_[trials[i].degrees].best;
+        best->stages = trials[i].stages;
         best->simulated = true;
         best->step_time = result.step_time;
         best->deficit = 0;
