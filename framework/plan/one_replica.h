@@ -22,7 +22,7 @@ namespace emplace {
 /// all-reduces of the whole group, which await the first replica's gradients. Names of ops have no
 /// prefix for the replica. The cluster has only the devices of the first replica and those of class
 /// network. Ops that may run on all devices of the replica have no Op::devices.
-/// @pre Plan::collectives is network
+/// @pre Plan::collectives is network, Plan::states is replicated
 /// @throws InputError and SettingError as ApplyPlan()
 PlannedStep ApplyPlanToOne(const Graph& step,
                            const Cluster& cluster,
