@@ -156,6 +156,11 @@ void RunConfig::Visit(FieldVisitor& v) {
           simulate_groups,
           "simulate each group as a few ops (as few as the order of the groups allows) instead of "
           "op by op; faster, but an approximation");
+  v.AddedGroup("plan",
+               plan.IsIdentity(),
+               "replicas, micro-batches and recomputation of the step; graph is the step of one "
+               "micro-batch, coarsen its groups (framework/plan/README.md)",
+               [this](FieldVisitor& p) { plan.Visit(p); });
   v.Field(
       "agents",
       agents,

@@ -13,6 +13,7 @@
 #include "experiments/problem/priority.h"
 #include "experiments/run/agent_spec.h"
 #include "framework/config/fields.h"
+#include "framework/plan/plan.h"
 #include "framework/search/meter.h"
 #include "simulator/simulator.h"
 
@@ -30,6 +31,7 @@ struct RunConfig {
   std::string objective = "step_time";
   ConfigNode coarsen = ConfigNode::FromString("[colocate]", "default");
   bool simulate_groups = false;
+  Plan plan;
   ConfigNode agents = ConfigNode::FromString("[]", "default");
   std::string start;
   ConfigNode seeds = ConfigNode::FromString("[0]", "default");

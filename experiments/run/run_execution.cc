@@ -18,6 +18,7 @@
 #include "experiments/console/existing_output.h"
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
+#include "experiments/problem/planned_step.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/run/run_results.h"
 #include "experiments/run/run_resume.h"
@@ -182,12 +183,15 @@ LoadedProblem ProblemLoader::Load(const RunPlan& plan) {
   if (graph == nullptr) graph = LoadGraph(plan.graph, strict_);
   if (cluster == nullptr) cluster = LoadCluster(plan.cluster);
   if (strict_) CheckDeviceKinds(*graph, cluster.get(), plan.graph.string(), strict_);
-  return MakeProblem(graph,
-                     cluster,
-                     plan.passes,
+  const std::string where =
+      plan.graph.string() + (costs ? " with costs " + plan.costs.string() : "");
+  RunInputs inputs = WithPlan({graph, cluster, plan.passes}, plan.config.plan, where, costs.get());
+  return MakeProblem(std::move(inputs.graph),
+                     std::move(inputs.cluster),
+                     inputs.passes,
                      plan.objective,
                      plan.config.simulate_groups,
-                     plan.graph.string() + (costs ? " with costs " + plan.costs.string() : ""),
+                     where,
                      costs.get(),
                      plan.simulator.semantics);
 }

@@ -11,6 +11,8 @@
 #include "experiments/console/output.h"
 #include "experiments/problem/load.h"
 #include "experiments/problem/objective.h"
+#include "experiments/problem/planned_step.h"
+#include "experiments/run/run_config.h"
 #include "experiments/run/search_record.h"
 #include "framework/base/error.h"
 #include "framework/results/results_reader.h"
@@ -126,8 +128,8 @@ const Candidate& FindCandidate(const std::vector<Candidate>& found,
 EarlierRun ReadRun(const ResultsReader& reader, const RunFiles& files) {
   EarlierRun run{.name = reader.name()};
   const std::string& name = run.name;
-  run.passes =
-      ParsePasses(ConfigNode::FromString(reader.Text("/config", "yaml"), name).At("coarsen"));
+  const auto config =
+      ReadFields<RunConfig>(ConfigNode::FromString(reader.Text("/config", "yaml"), name));
   if (reader.Text("/problem", "objective") == "period") run.objective = Objective::kPeriod;
   run.simulate_groups = reader.Int("/problem", "simulate_groups") != 0;
   run.semantics = ParseSemantics(reader.Text("/problem", "semantics"), name);
@@ -135,16 +137,22 @@ EarlierRun ReadRun(const ResultsReader& reader, const RunFiles& files) {
   if (reader.HasAttribute("/problem", "priority")) {
     run.priority = ParsePriority(reader.Text("/problem", "priority"), name, run.semantics);
   }
-  run.graph = LoadGraph(Locate(reader, name, GraphMenu(), files.graph, "--graph"));
+  RunInputs inputs;
+  inputs.graph = LoadGraph(Locate(reader, name, GraphMenu(), files.graph, "--graph"));
+  inputs.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
+  inputs.passes = ParsePasses(config.coarsen);
+  run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
+  if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
+  inputs = WithPlan(std::move(inputs), config.plan, name, run.costs.get());
+  run.graph = std::move(inputs.graph);
+  run.cluster = std::move(inputs.cluster);
+  run.passes = std::move(inputs.passes);
   RequireSameGraph(reader, *run.graph, name);
-  run.cluster = LoadCluster(Locate(reader, name, ClusterMenu(), files.cluster, "--cluster"));
   RequireSameDevices(reader, *run.cluster, name);
   if (reader.Has("/problem/issue_order")) {
     run.issue_order = AsIssueOrder(
         reader.Ints("/problem/issue_order"), *run.graph, name + ": /problem/issue_order");
   }
-  run.costs_path = Locate(reader, name, CostsMenu(), files.costs, "--costs");
-  if (!run.costs_path.empty()) run.costs = LoadCosts(run.costs_path);
   return run;
 }
 

@@ -88,6 +88,13 @@ class FieldVisitor {
   void AddedField(const char* key, std::vector<std::string>& value, const char* help) {
     AddedField(key, value, {}, help);
   }
+  /// Visits a nested struct that was added later. @param standard  whether it is at its default
+  void AddedGroup(const char* key,
+                  bool standard,
+                  const char* help,
+                  const std::function<void(FieldVisitor&)>& visit) {
+    if (IsWritten(!standard)) Group(key, help, visit);
+  }
   /// Visits a nested struct: `visit` visits its fields.
   virtual void Group(const char* key,
                      const char* help,

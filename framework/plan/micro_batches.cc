@@ -174,7 +174,7 @@ class MicroBatches {
     sum.devices = graph_.op(op).devices;
     Tensor result = tensor;
     result.producer = -1;
-    result.alias_of = tensor_of_[0][gradient];
+    result.alias_of = sum_of_[gradient];
     tensors_.push_back(std::move(result));
     sum_of_[gradient] = sum.outputs[0];
     ops_.push_back(std::move(sum));

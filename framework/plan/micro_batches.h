@@ -15,7 +15,7 @@ namespace emplace {
 ///   one of these ops reads is a gradient. Of a gradient, micro-batch m > 0 adds its copy to the
 ///   sum so far by an op "mM/accumulate/NAME" of kind aten.add and phase backward, NAME that of the
 ///   gradient's producer, with /1, /2, ... for its further gradients. The sum is an alias of the
-///   gradient of micro-batch 0, has a FLOP for each element of its shape, and may run where the
+///   one that it adds to, has a FLOP for each element of its shape, and may run where the
 ///   producer may. The ops that occur once read the last sum, and an alias of the gradient among
 ///   their outputs is an alias of the last sum. They await all copies of their control inputs.
 /// - The copies of an op share a label, so that they have one device: the op's own label, else its

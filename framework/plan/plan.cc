@@ -105,6 +105,10 @@ void Plan::Visit(FieldVisitor& v) {
           "order, evenly");
 }
 
+bool Plan::IsIdentity() const {
+  return replicas == 1 && micro_batches == 1 && recompute.empty() && !groups.IsSequence();
+}
+
 std::vector<std::vector<int>> DeviceGroups(const Plan& plan, const Cluster& cluster) {
   if (!plan.groups.IsSequence()) return EvenGroups(plan.replicas, cluster);
   std::vector<std::vector<int>> groups;

@@ -30,6 +30,9 @@ struct Plan {
   std::string states = "replicated";    ///< or "zero1": ShardUpdate()
   ConfigNode groups;                    ///< [replicas] patterns of device names; see DeviceGroups()
   void Visit(FieldVisitor& v);
+  /// Returns true for a plan that leaves every step as it is: one replica on all devices, one
+  /// micro-batch, no recomputation.
+  bool IsIdentity() const;
 };
 
 /// Returns the devices of each replica. [replicas] ascending

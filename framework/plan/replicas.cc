@@ -67,9 +67,11 @@ class Replicas {
     for (int t = 0; !sums_.empty() && t < graph_.num_tensors(); ++t) {
       if (!IsGradient(graph_, t)) continue;
       first_sum_[t] = static_cast<int>(tensors_.size());
+      std::vector<int> so_far(count_);
+      for (int r = 0; r < count_; ++r) so_far[r] = NewTensor(t, r);
       for (const auto& [r, other] : sums_) {
         Tensor sum = tensors_[NewTensor(t, r)];
-        sum.alias_of = NewTensor(t, r);
+        sum.alias_of = std::exchange(so_far[r], static_cast<int>(tensors_.size()));
         tensors_.push_back(std::move(sum));
       }
     }

@@ -53,12 +53,12 @@ PlannedGraph Replicate(const PlannedGraph& step,
 /// Copies the graph as Replicate() does, with reductions in ordinary ops: a binary tree for each
 /// gradient. Such a graph can be executed.
 ///
-/// - At distance 1, 2, 4, ... replica r, a multiple of twice the distance, adds the sum of replica
-/// r
-///   + distance to its own by an op "rR/reduce/DISTANCE/NAME" of kind aten.add and phase backward,
-///   NAME that of the gradient's producer, with /1, /2, ... for its further gradients. The sum is
-///   an alias of the gradient of replica r and has the label of its producer, a producer without a
-///   label that of its own name.
+/// - At distance d = 1, 2, 4, ... replica r, a multiple of 2 d, adds the sum of replica r + d to
+/// its
+///   own by an op "rR/reduce/D/NAME" of kind aten.add and phase backward, NAME that of the
+///   gradient's producer, with /1, /2, ... for its further gradients. The result is an alias of the
+///   sum so far and has the label of the producer in replica r. A producer without a label gets its
+///   name as one.
 /// - Ops of phase update read the sum of replica 0, in all replicas.
 ///
 /// The sums travel over the cluster's channels and take time on the devices of the replicas.

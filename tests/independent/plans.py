@@ -297,7 +297,7 @@ def copy_micro_batches(step, count):
         controls.append((op_ids[v, m], [(u, m) for u in op["control_inputs"]]))
         own = [t for t in ops[v]["outputs"] if t in gradients]
         for i, t in enumerate(own if m > 0 else []):
-            total = result.tensor({**tensors[t], "alias_of": ids[t, 0]})
+            total = result.tensor({**tensors[t], "alias_of": sums[t]})
             add = {
                 "name": f"m{m}/accumulate/{ops[v]['name']}" + (f"/{i}" if i else ""),
                 "kind": "aten.add",

@@ -1,0 +1,85 @@
+// Runs and sweeps of planned steps: the key `plan`.
+
+#include <doctest/doctest.h>
+
+#include "framework/results/results_reader.h"
+#include "tests/experiments/program_files.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+struct PlanFiles {
+  TempDir folder;
+  PlanFiles() {
+    WriteText(folder / "planned.yaml",
+              "graph: gpt2_mini_torch\ncluster: 4xk80\n"
+              "coarsen: [colocate, gradients, {merge_cheapest: {groups: 12}}]\n"
+              "plan: {replicas: 2, micro_batches: 2}\n"
+              "agents: [single_device, hill_climb]\n"
+              "budget: {evaluations: 100, seconds: none}\n");
+  }
+  ProcessResult Emplace(const std::vector<std::string>& arguments) const {
+    ProcessOptions options;
+    options.folder = folder.path();
+    return RunEmplace(arguments, options);
+  }
+};
+
+TEST_CASE("agents place a planned step, and its results are read again with the plan") {
+  const PlanFiles files;
+  const ProcessResult run = files.Emplace({"run", "planned.yaml", "--quiet"});
+  CAPTURE(run.err);
+  REQUIRE(run.exit_code == 0);
+  {
+    const ResultsReader reader(files.folder / "results/planned.h5");
+    // 12 groups in each replica and an all-reduce for each bucket.
+    const std::vector<std::string> devices = reader.Strings("/problem/device_names");
+    CHECK(devices.back() == "network");
+    CHECK(reader.Text("/config", "yaml").find("replicas: 2") != std::string::npos);
+  }
+  // Commands that read a run make its problem again.
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"stress", "results/planned.h5", "--draws", "2", "--steps", "0"},
+        {"certify", "results/planned.h5", "--seconds", "0.1"},
+        {"run", "planned.yaml", "--resume", "--quiet"}}) {
+    const ProcessResult again = files.Emplace(command);
+    CAPTURE(again.err);
+    CHECK(again.exit_code == 0);
+  }
+  // Another plan is another problem.
+  CheckRefused(files.Emplace({"run",
+                              "planned.yaml",
+                              "--resume",
+                              "--set",
+                              "plan.replicas=1",
+                              "-o",
+                              "results/planned.h5"}),
+               2,
+               {"plan"});
+}
+
+TEST_CASE("a sweep varies the plan; plans that do not fit the cluster are refused with the place") {
+  const PlanFiles files;
+  WriteText(files.folder / "plans.yaml",
+            "base:\n  graph: gpt2_mini_torch\n  cluster: 4xk80\n"
+            "  coarsen: [colocate, gradients, {merge_cheapest: {groups: 12}}]\n"
+            "  agents: [hill_climb]\n  budget: {evaluations: 50, seconds: none}\n"
+            "grid:\n  plan.replicas: [1, 2]\n  plan.micro_batches: [1, 3]\n");
+  const ProcessResult sweep = files.Emplace({"sweep", "plans.yaml", "--quiet"});
+  CAPTURE(sweep.err);
+  CHECK(sweep.exit_code == 0);
+  CheckRefused(files.Emplace({"run", "planned.yaml", "--quiet", "--set", "plan.replicas=3"}),
+               2,
+               {"replicas: the 4 GPUs of cluster \"4xk80\" do not divide among 3 replicas; "
+                "choices: 1, 2, 4"});
+  CheckRefused(files.Emplace({"run", "planned.yaml", "--set", "plan.recompute=[nothing*]"}),
+               2,
+               {"recompute: pattern \"nothing*\" matches no forward op"});
+  CheckRefused(files.Emplace({"run", "planned.yaml", "--set", "plan.replica=2"}),
+               2,
+               {"plan: unknown key \"replica\"; did you mean \"replicas\"?"});
+}
+
+}  // namespace
