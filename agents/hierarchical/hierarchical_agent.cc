@@ -62,11 +62,6 @@ void HierarchicalConfig::Visit(FieldVisitor& v) {
           Between(0, 1e6),
           "standard deviation of the noise on all logits, relative to their size");
   v.Field("noise_updates", noise_updates, AtLeast(0), "updates with noise");
-  v.Field("alike_draws",
-          alike_draws,
-          Between(0, 1e9),
-          "number of first placements whose groups are placed with one random number, so that an "
-          "untrained policy begins with nearly one device; not with `start`");
   policy.Visit(v);
   policy.start.Visit(v);
   policy.VisitEntropyControl(v);
@@ -135,8 +130,6 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
     std::vector<int> group_of_unit;
     GroupSequence sequence;
   };
-  const std::int64_t alike =
-      gradient_.start() == nullptr ? config_.alike_draws - gradient_.evaluations() : 0;
   std::vector<Grouping> drawn(groupings);
   std::vector<Placer::Row> rows;
   std::vector<const Grouping*> grouping_of_row;
@@ -150,9 +143,7 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
     grouping.group_of_unit = SampleRows(tape.value(grouping.distribution), rng_);
     grouping.sequence = Sequence(grouping.group_of_unit);
     const int count = num_samples / groupings + (i < num_samples % groupings ? 1 : 0);
-    for (int row = 0; row < count; ++row) {
-      rows.push_back({&grouping.sequence, nullptr, std::ssize(rows) < alike});
-    }
+    rows.insert(rows.end(), count, {&grouping.sequence});
     grouping_of_row.insert(grouping_of_row.end(), count, &grouping);
   }
   std::optional<Grouping> best;

@@ -28,10 +28,6 @@
 // noisy distributions, so the gradient remains that of the drawn decisions. The reference code has
 // noise 0.5 until update 750, the paper has noise for 500 updates.
 //
-// The devices of the first `alike_draws` placements of a search without `start`, which is not in
-// the papers, are drawn with one random number for all groups of a placement: an untrained placer
-// then draws placements on nearly one device, and learns first which device is best for all groups.
-//
 // Placements are evaluated on a second thread while the log-probabilities of the groupings are
 // computed.
 //
@@ -74,7 +70,6 @@ struct HierarchicalConfig {
   int groupings = 0;
   double noise = 0;
   int noise_updates = 500;
-  int alike_draws = 40;
   PolicyGradientConfig policy;
   GrouperConfig grouper;
   PlacerConfig placer;

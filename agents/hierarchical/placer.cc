@@ -106,8 +106,6 @@ Placer::Decoded Placer::Decode(Tape& tape,
 
   Decoded decoded;
   decoded.devices.resize(rows.size());
-  std::vector<Rng> of_row;  // of rows to draw alike
-  for (const Row& row : rows) of_row.emplace_back(row.alike ? rng() : 0);
   std::vector<Var> log_probabilities, entropies;
   std::vector<int> row_of_step;  // the rows of log_probabilities and entropies
   // The rows whose sequence has not ended, and the device of the previous step.
@@ -151,12 +149,8 @@ Placer::Decoded Placer::Decode(Tape& tape,
     logits = Scale(tape, logits, static_cast<float>(config_.tanh_constant));
     logits = WithNoise(tape, logits, noise, rng, num_drawn);
     const Var log_softmax = LogSoftmax(tape, logits, &allowed);
-    std::vector<int> drawn = SampleRows(tape.value(log_softmax).topRows(num_drawn), rng);
+    const std::vector<int> drawn = SampleRows(tape.value(log_softmax).topRows(num_drawn), rng);
     for (int i = 0; i < num_active; ++i) {
-      if (rows[active[i]].alike) {
-        Rng same = of_row[active[i]];
-        drawn[i] = SampleRows(tape.value(log_softmax).row(i), same)[0];
-      }
       const std::vector<int>* given = rows[active[i]].devices;
       chosen[i] = given == nullptr ? drawn[i] : (*given)[t];
       decoded.devices[active[i]].push_back(chosen[i]);

@@ -71,8 +71,6 @@ class Placer {
   struct Row {
     const GroupSequence* groups;
     const std::vector<int>* devices = nullptr;  ///< [S] to score; nullptr: to draw
-    /// To draw with one random number: groups with equal probabilities get the same device.
-    bool alike = false;
   };
   struct Decoded {
     std::vector<std::vector<int>> devices;  ///< [rows][S] along the row's sequence

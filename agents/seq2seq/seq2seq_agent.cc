@@ -1,7 +1,5 @@
 #include "agents/seq2seq/seq2seq_agent.h"
 
-#include <algorithm>
-
 #include "agents/shared/devices.h"
 #include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
@@ -69,11 +67,7 @@ void Seq2SeqAgent::Update(Evaluator& evaluator) {
   const bool again = config_.learning.ppo.epochs > 1;
   Seq2SeqNetwork::Rollout rollout;
   try {
-    const auto left = config_.alike_draws - learning_.evaluations();
-    const bool from_nothing = !policy_ && learning_.start() == nullptr;
-    const int alike =
-        from_nothing ? static_cast<int>(std::clamp<std::int64_t>(left, 0, samples)) : 0;
-    rollout = network_.Sample(tape, inputs_, samples, rng_, learning_.ToImitate(), alike);
+    rollout = network_.Sample(tape, inputs_, samples, rng_, learning_.ToImitate());
   } catch (const RunError&) {
     learning_.ThrowNotFinite(tape);
   }

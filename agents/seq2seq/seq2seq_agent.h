@@ -20,11 +20,6 @@
 // non-negative `updates` N the agent makes N updates, evaluates one greedy placement (the most
 // probable device in each step), and ends. N = 0 is the zero-shot use of a policy.
 //
-// The first `alike_draws` placements of a search without `policy` and `start`, which is not in the
-// paper, are drawn with one random number for all groups of a placement. An untrained policy then
-// draws placements on nearly one device, and learns first which device is best for all groups. The
-// policy gradient takes these placements as if their groups had been drawn one by one.
-//
 // With `start` the first step evaluates the start and trains the policy towards it, and so does
 // every restart; this holds also for a policy given by `policy`.
 //

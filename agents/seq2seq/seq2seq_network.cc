@@ -110,17 +110,10 @@ Seq2SeqNetwork::Rollout Seq2SeqNetwork::Sample(Tape& tape,
                                                const Seq2SeqInputs& inputs,
                                                int samples,
                                                Rng& rng,
-                                               const Placement* forced,
-                                               int alike) const {
+                                               const Placement* forced) const {
   const int rows = samples + (forced != nullptr ? 1 : 0);
-  std::vector<Rng> of_row;
-  for (int row = 0; row < alike; ++row) of_row.emplace_back(rng());
   return Decode(tape, inputs, rows, [&](int t, const Matrix& log_probabilities) {
     std::vector<int> devices = SampleRows(log_probabilities, rng);
-    for (int row = 0; row < alike; ++row) {
-      Rng same = of_row[row];
-      devices[row] = SampleRows(log_probabilities.row(row), same)[0];
-    }
     if (forced != nullptr) devices.back() = forced->device[inputs.order[t]];
     return devices;
   });

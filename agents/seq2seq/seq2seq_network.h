@@ -79,15 +79,12 @@ class Seq2SeqNetwork {
   };
   // All three need `inputs` made for the network's vocabulary and alive until the tape is cleared.
   /// Draws `samples` placements. With `forced`, one more row at the end follows that placement.
-  /// @param alike  number of first placements that use one random number for all of their steps:
-  ///   steps with equal probabilities then choose the same device
   /// @throws RunError if the logits are not numbers
   Rollout Sample(Tape& tape,
                  const Seq2SeqInputs& inputs,
                  int samples,
                  Rng& rng,
-                 const Placement* forced = nullptr,
-                 int alike = 0) const;
+                 const Placement* forced = nullptr) const;
   /// Scores given placements, which were drawn elsewhere.
   Rollout Score(Tape& tape,
                 const Seq2SeqInputs& inputs,

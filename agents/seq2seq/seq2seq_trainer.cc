@@ -203,11 +203,6 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
           learning.controllers,
           Between(1, 1000),
           "number N of learners that take turns; the parameters of each are N - 1 updates old");
-  v.Field("alike_draws",
-          alike_draws,
-          Between(0, 1e9),
-          "number of first placements whose groups are drawn with one random number, so that an "
-          "untrained policy begins with nearly one device; not with `policy` or `start`");
   v.Field("policy",
           policy,
           "file of the initial policy; settings that are not given are those of the file; empty: "

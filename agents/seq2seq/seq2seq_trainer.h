@@ -41,7 +41,6 @@ struct Seq2SeqConfig {
   PolicyGradientConfig learning;
   std::string policy;  ///< file of Seq2SeqTrainer::SavePolicy to start from; "": random weights
   std::optional<int> updates;  ///< before the final greedy placement; none: the budget ends it
-  int alike_draws = 40;        ///< first placements with one random number for all groups
   Seq2SeqConfig();
   void Visit(FieldVisitor& v);
 };

@@ -86,7 +86,7 @@ TEST_CASE("every agent refuses settings beyond their ranges, and shows these") {
 }
 
 TEST_CASE("the configs of commands refuse numbers beyond their ranges, and show these") {
-  CHECK(CheckConfigRanges<RunConfig>() == 7);
+  CHECK(CheckConfigRanges<RunConfig>() == 9);
   CHECK(CheckConfigRanges<SweepConfig>() == 7);
   CHECK(CheckConfigRanges<GeneralizeConfig>() == 3);
   for (const char* pass : {"scope", "merge_cheapest", "heavy_edge"}) {

@@ -163,8 +163,6 @@ class PolicyGradient {
   /// Sets initial parameter values, before any update.
   void TakeOver(const ParameterSet& parameters);
 
-  /// Returns the number of evaluations of the whole search.
-  std::int64_t evaluations() const { return evaluations_; }
   /// Returns the number of updates since the last restart.
   std::int64_t updates() const { return core_.updates(); }
   /// Returns one PolicyGradientRow per update; kl and kl_weight only if ppo.epochs > 1.
