@@ -234,8 +234,9 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                      Schedule schedule,
                      bool one) {
   PlacedPlan placed;
-  const auto apply = one ? &ApplyPlanToOne : &ApplyPlan;
-  PlannedStep step = apply(*setting.step, *setting.cluster, plan, TogetherInAll(devices));
+  const Grouping together = TogetherInAll(devices);
+  PlannedStep step = one ? ApplyPlanToOne(*setting.step, *setting.cluster, plan, together)
+                         : ApplyPlan(*setting.step, *setting.cluster, plan, together);
   ReplicaDevices in_cluster = devices;  // ApplyPlanToOne() has a smaller one
   for (std::vector<DeviceIndex>& of_replica : in_cluster) {
     for (DeviceIndex& device : of_replica) {

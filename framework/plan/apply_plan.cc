@@ -103,7 +103,8 @@ Nanos RingAllReduce(const Cluster& cluster, std::span<const int> members, std::i
 PlannedStep ApplyPlan(const Graph& step,
                       const Cluster& cluster,
                       const Plan& plan,
-                      const Grouping& together) {
+                      const Grouping& together,
+                      Copies copies) {
   const std::vector<std::vector<int>> groups = DeviceGroups(plan, cluster);
   const std::int64_t most_bytes = BucketBytes(plan);
   RequireChoice("collectives", plan.collectives, {"network", "tree"});
@@ -153,7 +154,7 @@ PlannedStep ApplyPlan(const Graph& step,
       }
     }
   }
-  planned = Replicate(planned, names, buckets, cost_ns);
+  planned = Replicate(planned, names, buckets, cost_ns, copies);
   if (sharded && groups.size() > 1) planned = ShardUpdate(planned, plan.replicas);
   return {std::move(planned), std::move(with_network)};
 }

@@ -8,6 +8,7 @@
 #include "framework/placement/placement.h"
 #include "framework/plan/plan.h"
 #include "framework/plan/planned_graph.h"
+#include "framework/plan/replicas.h"
 
 namespace emplace {
 
@@ -37,7 +38,8 @@ struct PlannedStep {
 PlannedStep ApplyPlan(const Graph& step,
                       const Cluster& cluster,
                       const Plan& plan,
-                      const Grouping& together);
+                      const Grouping& together,
+                      Copies copies = Copies::kAll);
 
 /// Returns the time of an all-reduce by a ring: 2 (n - 1) steps, in each of which every member
 /// sends ceil(bytes / n) to the next one. A step takes as long as its slowest transfer. [ns]

@@ -2,82 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "framework/plan/replicas.h"
 
 namespace emplace {
 namespace {
-
-/// Returns the graph with the collectives of `reduced` behind the last
-/// producer of each bucket.
-/// @param num_devices  of the replica
-PlannedGraph WithCollectives(const PlannedGraph& one,
-                             const std::vector<Bucket>& buckets,
-                             const PlannedGraph& reduced,
-                             std::size_t num_devices) {
-  const Graph& graph = one.graph;
-  std::vector<std::vector<int>> after(graph.num_ops());
-  std::vector<int> collective(buckets.size()), new_id(graph.num_ops());
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    after[buckets[b].after].push_back(static_cast<int>(b));
-  }
-  int next = 0;
-  for (int op = 0; op < graph.num_ops(); ++op) {
-    new_id[op] = next++;
-    for (int b : after[op]) collective[b] = next++;
-  }
-  std::vector<const Op*> made;
-  for (int op = 0; op < reduced.graph.num_ops(); ++op) {
-    if (reduced.ops[op].role == PlannedRole::kCollective) made.push_back(&reduced.graph.op(op));
-  }
-  std::vector<std::set<int>> awaited(graph.num_ops());
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    for (int tensor : buckets[b].tensors) {
-      for (int reader : graph.readers(tensor)) {
-        if (graph.op(reader).phase == Phase::kUpdate) awaited[reader].insert(collective[b]);
-      }
-    }
-  }
-  std::vector<Tensor> tensors(graph.tensors().begin(), graph.tensors().end());
-  for (Tensor& tensor : tensors) tensor.producer = -1;
-  std::vector<Op> ops;
-  std::vector<PlannedOp> origin;
-  for (int op = 0; op < graph.num_ops(); ++op) {
-    ops.push_back(graph.op(op));
-    if (ops.back().devices.size() == num_devices) ops.back().devices.clear();
-    for (int& each : ops.back().control_inputs) each = new_id[each];
-    std::ranges::copy(awaited[op], std::back_inserter(ops.back().control_inputs));
-    origin.push_back(one.ops[op]);
-    for (int b : after[op]) {
-      Op reduce = *made[b];
-      for (auto* ids : {&reduce.inputs, &reduce.outputs}) {
-        for (int& tensor : *ids) {
-          Tensor copy = reduced.graph.tensor(tensor);
-          copy.producer = -1;
-          tensor = static_cast<int>(tensors.size());
-          tensors.push_back(std::move(copy));
-        }
-      }
-      std::set<int> producers;
-      for (int each : buckets[b].tensors) producers.insert(new_id[graph.tensor(each).producer]);
-      reduce.control_inputs.assign(producers.begin(), producers.end());
-      ops.push_back(std::move(reduce));
-      origin.push_back({PlannedRole::kCollective});
-    }
-  }
-  return {Graph(graph.name(),
-                std::move(tensors),
-                std::move(ops),
-                graph.source(),
-                graph.name(),
-                graph.extra()),
-          std::move(origin)};
-}
 
 /// Returns the cluster of some devices and those of class network.
 std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::vector<int>& some) {
@@ -158,33 +86,9 @@ PlannedStep ApplyPlanToOne(const Graph& step,
                            const Cluster& cluster,
                            const Plan& plan,
                            const Grouping& together) {
-  const std::vector<std::vector<int>> groups = DeviceGroups(plan, cluster);
-  std::vector<std::string> names;
-  std::size_t largest = 0;
-  for (int d : groups[0]) names.push_back(QuoteYaml(cluster.device(d).name));
-  for (const std::vector<int>& group : groups) largest = std::max(largest, group.size());
-  Plan first = plan;
-  first.replicas = 1;
-  first.groups = ConfigNode::FromString(fmt::format("[[{}]]", fmt::join(names, ", ")), "groups");
-  PlannedStep one = ApplyPlan(step, cluster, first, together);
-  std::vector<Bucket> buckets;
-  if (groups.size() > 1) {
-    std::map<std::string, int> first_of_label;
-    std::vector<int> place(one.planned.graph.num_ops(), 0);
-    for (int op = 0; op < one.planned.graph.num_ops() && largest > 1; ++op) {
-      const std::string& label = one.planned.graph.op(op).colocate;
-      place[op] = label.empty() ? op : first_of_label.emplace(label, op).first->second;
-    }
-    buckets = GradientBuckets(one.planned.graph, Grouping(place), BucketBytes(plan));
-  }
-  std::vector<Tensor> gradients;
-  for (const Bucket& bucket : buckets) {
-    const std::string& dtype = one.planned.graph.tensor(bucket.tensors.front()).dtype;
-    gradients.push_back({.dtype = dtype, .bytes = bucket.bytes});
-  }
-  const PlannedStep reduced = ReduceAlone(cluster, plan, std::move(gradients));
-  return {WithCollectives(one.planned, buckets, reduced.planned, groups[0].size()),
-          WithDevices(*reduced.cluster, groups[0])};
+  PlannedStep one = ApplyPlan(step, cluster, plan, together, Copies::kFirst);
+  one.cluster = WithDevices(*one.cluster, DeviceGroups(plan, cluster).front());
+  return one;
 }
 
 bool ReplicasAreAlike(const Cluster& cluster,

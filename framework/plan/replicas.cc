@@ -47,11 +47,13 @@ std::vector<std::string> DevicesOf(const Op& op,
 class Replicas {
  public:
   /// @param tree  reduces every gradient by ops
-  Replicas(const PlannedGraph& step, int count, bool tree)
+  Replicas(const PlannedGraph& step, std::size_t replicas, Copies copies, bool tree)
       : step_(step),
         graph_(step.graph),
-        count_(count),
-        op_of_(count, std::vector<int>(graph_.num_ops(), -1)),
+        copies_(copies),
+        group_size_(static_cast<int>(replicas)),
+        count_(copies == Copies::kFirst ? 1 : group_size_),
+        op_of_(count_, std::vector<int>(graph_.num_ops(), -1)),
         buckets_of_(graph_.num_ops()),
         first_sum_(graph_.num_tensors(), -1) {
     for (int r = 0; r < count_; ++r) {
@@ -101,7 +103,9 @@ class Replicas {
     for (int op = 0; op < graph_.num_ops(); ++op) {
       const ForwardOpAttribute attributes(graph_.op(op));
       for (int r = 0; r < count_; ++r) {
-        AddCopy(op, r, DevicesOf(graph_.op(op), devices[r], graph_.name()), attributes, collective);
+        std::vector<std::string> allowed = DevicesOf(graph_.op(op), devices[r], graph_.name());
+        if (copies_ == Copies::kFirst && allowed.size() == devices[r].size()) allowed.clear();
+        AddCopy(op, r, std::move(allowed), attributes, collective);
       }
       for (int b : after[op]) {
         AddCollective(b, buckets[b], cost_ns.empty() ? NoCost() : cost_ns[b]);
@@ -203,7 +207,7 @@ class Replicas {
     Op op;
     op.name = fmt::format("all_reduce/{}", number);
     op.kind = "collective.all_reduce";
-    op.attributes = fmt::format("{{\"group_size\":{}}}", count_);
+    op.attributes = fmt::format("{{\"group_size\":{}}}", group_size_);
     op.device_kinds = {"network"};
     op.phase = Phase::kBackward;
     op.cost_ns = cost_ns;
@@ -232,7 +236,8 @@ class Replicas {
 
   const PlannedGraph& step_;
   const Graph& graph_;
-  int count_;
+  Copies copies_;
+  int group_size_, count_;                    // replicas, and those that are copied
   std::vector<std::vector<int>> op_of_;       // [replicas][ops] new ids
   std::vector<std::vector<int>> buckets_of_;  // [ops] buckets that an op of the update reads
   std::vector<std::pair<int, int>> sums_;  // of the tree: the replica that adds, and the other one
@@ -270,15 +275,15 @@ std::vector<Bucket> GradientBuckets(const Graph& graph,
 PlannedGraph Replicate(const PlannedGraph& step,
                        std::span<const std::vector<std::string>> devices,
                        std::span<const Bucket> buckets,
-                       std::span<const std::vector<std::pair<std::string, double>>> cost_ns) {
-  const int count = static_cast<int>(devices.size());
-  return Replicas(step, count, false)
-      .Build(devices, count > 1 ? buckets : std::span<const Bucket>(), cost_ns);
+                       std::span<const std::vector<std::pair<std::string, double>>> cost_ns,
+                       Copies copies) {
+  if (devices.size() == 1) buckets = {};
+  return Replicas(step, devices.size(), copies, false).Build(devices, buckets, cost_ns);
 }
 
 PlannedGraph ReplicateByTree(const PlannedGraph& step,
                              std::span<const std::vector<std::string>> devices) {
-  return Replicas(step, static_cast<int>(devices.size()), true).Build(devices, {}, {});
+  return Replicas(step, devices.size(), Copies::kAll, true).Build(devices, {}, {});
 }
 
 }  // namespace emplace

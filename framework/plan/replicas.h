@@ -10,6 +10,14 @@
 
 namespace emplace {
 
+/// The replicas that a planned graph has.
+enum class Copies : std::uint8_t {
+  kAll,
+  /// The first one, with the reductions of all (one_replica.h). Nothing is named anew, and ops that
+  /// may run on all devices of the replica have no Op::devices.
+  kFirst
+};
+
 /// An all-reduce of gradients among the replicas.
 struct Bucket {
   std::vector<int> tensors;  ///< of the graph before it was copied
@@ -48,7 +56,8 @@ std::vector<Bucket> GradientBuckets(const Graph& graph,
 PlannedGraph Replicate(const PlannedGraph& step,
                        std::span<const std::vector<std::string>> devices,
                        std::span<const Bucket> buckets,
-                       std::span<const std::vector<std::pair<std::string, double>>> cost_ns);
+                       std::span<const std::vector<std::pair<std::string, double>>> cost_ns,
+                       Copies copies = Copies::kAll);
 
 /// Copies the graph as Replicate() does, with reductions in ordinary ops: a binary tree for each
 /// gradient. Such a graph can be executed.
