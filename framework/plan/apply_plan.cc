@@ -26,7 +26,17 @@ int NetworkDevice(const Cluster& cluster) {
 }
 
 /// Returns the cluster with a network device that all devices reach without delay.
+/// @throws InputError
 std::shared_ptr<const Cluster> WithNetwork(const Cluster& cluster, int slots) {
+  if (cluster.num_devices() >= kMaxDevices) {
+    throw InputError(
+        fmt::format("cluster \"{}\" has {} devices; a plan of several replicas adds a device of "
+                    "class network, and "
+                    "{} devices are the most; choices: collectives: tree, fewer devices",
+                    cluster.name(),
+                    cluster.num_devices(),
+                    kMaxDevices));
+  }
   std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
   DeviceKind kind;
   kind.name = kNetwork;
@@ -54,6 +64,34 @@ std::shared_ptr<const Cluster> WithNetwork(const Cluster& cluster, int slots) {
   }
   return std::make_shared<Cluster>(
       cluster.name(), std::move(kinds), std::move(devices), std::move(channels), std::move(routes));
+}
+
+/// Returns the cluster of some devices and those of class network.
+std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::vector<int>& some) {
+  std::vector<int> kept = some;
+  for (int d = 0; d < cluster.num_devices(); ++d) {
+    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) kept.push_back(d);
+  }
+  std::vector<Device> devices;
+  std::vector<std::vector<int>> routes;
+  for (int from : kept) {
+    devices.push_back(cluster.device(from));
+    std::uint64_t neighbors = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (devices.back().neighbors >> kept[i] & 1) neighbors |= std::uint64_t{1} << i;
+    }
+    devices.back().neighbors = neighbors;
+    for (int to : kept) {
+      const auto route = from == to ? std::span<const int>() : cluster.route(from, to);
+      routes.emplace_back(route.begin(), route.end());
+    }
+  }
+  return std::make_shared<const Cluster>(
+      cluster.name(),
+      std::vector<DeviceKind>(cluster.kinds().begin(), cluster.kinds().end()),
+      std::move(devices),
+      std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),
+      std::move(routes));
 }
 
 /// Returns the step in which the ops of a group have one label.
@@ -128,7 +166,8 @@ PlannedStep ApplyPlan(const Graph& step,
   }
   std::vector<Bucket> buckets;
   std::vector<std::vector<std::pair<std::string, double>>> cost_ns;
-  auto with_network = std::make_shared<const Cluster>(cluster);
+  auto planned_cluster = copies == Copies::kFirst ? WithDevices(cluster, groups.front())
+                                                  : std::make_shared<const Cluster>(cluster);
   if (groups.size() > 1) {
     std::vector<int> place(planned.graph.num_ops(), 0);
     std::map<std::string, int> first;  // op of a label
@@ -138,7 +177,7 @@ PlannedStep ApplyPlan(const Graph& step,
     }
     buckets = GradientBuckets(planned.graph, Grouping(place), most_bytes);
     if (NetworkDevice(cluster) < 0) {
-      with_network = WithNetwork(cluster, static_cast<int>(largest));
+      planned_cluster = WithNetwork(*planned_cluster, static_cast<int>(largest));
       for (const Bucket& bucket : buckets) {
         Nanos slowest = 0;
         for (std::size_t position = 0; position < largest; ++position) {
@@ -156,7 +195,7 @@ PlannedStep ApplyPlan(const Graph& step,
   }
   planned = Replicate(planned, names, buckets, cost_ns, copies);
   if (sharded && groups.size() > 1) planned = ShardUpdate(planned, plan.replicas);
-  return {std::move(planned), std::move(with_network)};
+  return {std::move(planned), std::move(planned_cluster)};
 }
 
 std::vector<DeviceIndex> PlannedPlacement(const PlannedStep& step,

@@ -33,7 +33,8 @@ struct PlannedStep {
 ///   label, and an op alone in its group keeps its own. Gradients share a bucket only if their
 ///   producers share a label. If each replica has one device, all gradients may share buckets
 /// @throws SettingError for keys "collectives" and "states"; as DeviceGroups(), BucketBytes().
-/// InputError as the passes; naming two
+/// InputError as the passes; a cluster of
+///   kMaxDevices devices that needs a network device; naming two
 ///   devices of different replicas without a route
 PlannedStep ApplyPlan(const Graph& step,
                       const Cluster& cluster,

@@ -5,37 +5,6 @@
 #include <utility>
 
 namespace emplace {
-namespace {
-
-/// Returns the cluster of some devices and those of class network.
-std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::vector<int>& some) {
-  std::vector<int> kept = some;
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) kept.push_back(d);
-  }
-  std::vector<Device> devices;
-  std::vector<std::vector<int>> routes;
-  for (int from : kept) {
-    devices.push_back(cluster.device(from));
-    std::uint64_t neighbors = 0;
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      if (devices.back().neighbors >> kept[i] & 1) neighbors |= std::uint64_t{1} << i;
-    }
-    devices.back().neighbors = neighbors;
-    for (int to : kept) {
-      const auto route = from == to ? std::span<const int>() : cluster.route(from, to);
-      routes.emplace_back(route.begin(), route.end());
-    }
-  }
-  return std::make_shared<const Cluster>(
-      cluster.name(),
-      std::vector<DeviceKind>(cluster.kinds().begin(), cluster.kinds().end()),
-      std::move(devices),
-      std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),
-      std::move(routes));
-}
-
-}  // namespace
 
 PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Tensor> gradients) {
   Op backward{.name = "gradients", .kind = "plan.gradients"};
@@ -58,7 +27,8 @@ PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Te
       Graph("gradients", std::move(gradients), {std::move(backward), std::move(update)}),
       cluster,
       reduce,
-      Grouping::Identity(2));
+      Grouping::Identity(2),
+      Copies::kFirst);
 }
 
 bool AlikeRoutes(const Cluster& cluster, std::span<const int> from, std::span<const int> to) {
@@ -86,9 +56,7 @@ PlannedStep ApplyPlanToOne(const Graph& step,
                            const Cluster& cluster,
                            const Plan& plan,
                            const Grouping& together) {
-  PlannedStep one = ApplyPlan(step, cluster, plan, together, Copies::kFirst);
-  one.cluster = WithDevices(*one.cluster, DeviceGroups(plan, cluster).front());
-  return one;
+  return ApplyPlan(step, cluster, plan, together, Copies::kFirst);
 }
 
 bool ReplicasAreAlike(const Cluster& cluster,

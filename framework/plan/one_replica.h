@@ -30,7 +30,8 @@ PlannedStep ApplyPlanToOne(const Graph& step,
                            const Grouping& together);
 
 /// Applies a plan to a step that only makes and reads gradients, at no cost. The result has their
-/// all-reduces, one for each, in their order, and the cluster with its network device.
+/// all-reduces, one for each, in their order, and the cluster with its network device, on the
+/// first replica only.
 /// @throws as ApplyPlan()
 PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Tensor> gradients);
 

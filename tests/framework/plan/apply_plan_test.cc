@@ -50,6 +50,19 @@ TEST_CASE("data parallel: reductions overlap with the backward pass, updates fol
   }
 }
 
+TEST_CASE("the network device is one of at most 64") {
+  const Graph step = ChainStep({});
+  const Cluster cluster = EqualGpus(64);
+  const Plan plan = PlanOf("replicas: 64");
+  const Grouping alone = Grouping::Identity(step.num_ops());
+  CHECK(MessageOf<InputError>([&] { ApplyPlan(step, cluster, plan, alone); }) ==
+        "cluster \"equal_gpus\" has 64 devices; a plan of several replicas adds a device of class "
+        "network, and 64 devices are the most; choices: collectives: tree, fewer devices");
+  CHECK(ApplyPlan(step, cluster, plan, alone, Copies::kFirst).cluster->num_devices() == 2);
+  CHECK(ApplyPlan(step, cluster, PlanOf("{replicas: 64, collectives: tree}"), alone)
+            .cluster->num_devices() == 64);
+}
+
 TEST_CASE("gradients of layers that may be apart are never in one bucket") {
   const Graph step = ChainStep({.layers = 4});
   const auto collectives = [&](const Grouping& together) {
