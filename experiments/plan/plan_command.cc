@@ -11,6 +11,7 @@
 #include "experiments/commands.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
+#include "experiments/plan/plan_launch.h"
 #include "experiments/plan/plan_report.h"
 #include "experiments/plan/plan_search.h"
 #include "experiments/plan/plan_simulation.h"
@@ -29,7 +30,7 @@ namespace {
 struct PlanOptions {
   std::vector<std::string> graphs;
   std::string cluster, costs, plan, placement, semantics = "stream", schedule = "1f1b", write;
-  std::string objective = "step_time", output;
+  std::string objective = "step_time", output, to;
   PlanSearchOptions search{.seconds = 60};
   bool json = false;
 };
@@ -197,7 +198,12 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
     WriteFileAtomically(std::filesystem::path(options.output) / "plan.yaml",
                         WriteFields(best.plan));
   }
-  if (options.json) {
+  if (!options.to.empty()) {
+    if (result.plans.empty()) throw InputError("--to: no plan fits");
+    const FoundPlan& best = result.plans[0];
+    Print(LaunchSettings(
+        options.to, best, result.layer_names, graphs[best.graph].size, options.search.batch));
+  } else if (options.json) {
     Print(FormatPlanSearchJson(result, graphs, search));
   } else {
     Print(search.memory_only ? FormatPlanMemory(result, graphs)
@@ -212,6 +218,9 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
     if (options.plan.empty()) command.ThrowMissing("--batch or --plan");
     throw InputError(
         "--batch: is for a search, and --plan simulates one plan; expected one of both");
+  }
+  if (!options.to.empty() && (!options.plan.empty() || options.json)) {
+    throw InputError("--to: is for a search, without --json");
   }
   if (!options.plan.empty() && !options.output.empty()) {
     throw InputError("-o: is for a search; --plan writes its files with --write");
@@ -293,6 +302,12 @@ void AddPlanCommand(Command program) {
            "folder to write the best plan of a search to: plan.yaml, and graph, cluster and "
            "placement for `emplace simulate`")
       .Type("DIR");
+  command
+      .Add("--to",
+           options->to,
+           "prints the settings with which a framework runs the best plan, instead of the table: "
+           "megatron or vllm")
+      .Type("FRAMEWORK");
   command.AddFlag("--json", options->json, "as JSON, times in ns");
   command.Footer(
       "Bubble: share of the step in which the devices that have work are idle. Communication: "

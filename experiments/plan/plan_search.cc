@@ -215,6 +215,7 @@ class PlanSearch {
   void DescribeLayers() {
     const ModelLayers& layers = facts_[0].layers;
     result_.layers = fmt::format("{} layers ({})", layers.num_layers(), layers.found_by);
+    result_.layer_names = layers.names;
   }
 
   void AddDivisions(bool& divides) {

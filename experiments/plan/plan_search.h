@@ -69,9 +69,10 @@ struct PlanSearchResult {
   std::vector<UsualPlan> usual;
   Nanos bound = 0;  ///< no plan of these graphs on these groups has a shorter step [ns]
   int num_degrees = 0, too_large = 0, bounded = 0, too_long = 0, simulated = 0;
-  bool complete = true;              ///< false: the time was over before the search ended
-  std::string layers;                ///< how the layers were found: "14 layers (h.*)"
-  std::optional<PlacedPlan> placed;  ///< the best plan, on all replicas
+  bool complete = true;                  ///< false: the time was over before the search ended
+  std::string layers;                    ///< how the layers were found: "14 layers (h.*)"
+  std::vector<std::string> layer_names;  ///< ModelLayers::names
+  std::optional<PlacedPlan> placed;      ///< the best plan, on all replicas
 };
 
 /// @throws InputError if no degrees divide (with the sizes of the graphs); as FindLayers(),

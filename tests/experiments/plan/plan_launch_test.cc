@@ -1,0 +1,65 @@
+#include "experiments/plan/plan_launch.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/base/error.h"
+#include "tests/support/paths.h"
+
+namespace {
+
+using namespace emplace;
+using namespace emplace::testing;
+
+const std::vector<std::string> kLayers = {"input", "h.0", "h.1", "h.2", "h.3", "output"};
+
+FoundPlan TwoStages(int end) {
+  FoundPlan plan;
+  plan.plan.replicas = 4;
+  plan.num_stages = 2;
+  plan.stages = {{{end, 6}, {0, 1}}};
+  return plan;
+}
+
+TEST_CASE("Megatron: degrees, layout and sizes") {
+  FoundPlan plan = TwoStages(4);
+  CHECK(LaunchSettings("megatron", plan, kLayers, 2, 64) ==
+        "--tensor-model-parallel-size 1\n"
+        "--pipeline-model-parallel-size 2\n"
+        "--pipeline-model-parallel-layout \"Et*3|t*1L\"\n"
+        "--micro-batch-size 2\n"
+        "--global-batch-size 64\n");
+  // The embedding alone, and recomputation.
+  plan = TwoStages(1);
+  plan.recompute = true;
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 8).find("\"E|t*4L\"") != std::string::npos);
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 8).find("--recompute-granularity full\n") !=
+        std::string::npos);
+  // One stage needs no layout.
+  plan.stages = {{{6}, {0}}};
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 8).find("layout") == std::string::npos);
+}
+
+TEST_CASE("vLLM: the blocks of each stage") {
+  CHECK(LaunchSettings("vllm", TwoStages(4), kLayers, 2, 64) ==
+        "VLLM_PP_LAYER_PARTITION=3,1\n"
+        "--pipeline-parallel-size 2\n"
+        "--tensor-parallel-size 1\n"
+        "--data-parallel-size 4\n");
+  CHECK(MessageOf<InputError>([] { LaunchSettings("vllm", TwoStages(1), kLayers, 2, 64); }) ==
+        "--to vllm: a stage has no block; every stage of vLLM needs one");
+}
+
+TEST_CASE("what a framework cannot do is refused") {
+  FoundPlan plan = TwoStages(4);
+  plan.stages.push_back({{3, 6}, {2, 3}});
+  CHECK(MessageOf<InputError>([&] { LaunchSettings("megatron", plan, kLayers, 2, 64); }) ==
+        "--to megatron: the stages of the replicas differ, which megatron does not know");
+  const std::vector<std::string> merged = {
+      "unit 0", "unit 1", "unit 2", "unit 3", "unit 4", "unit 5"};
+  CHECK(MessageOf<InputError>([&] { LaunchSettings("vllm", TwoStages(4), merged, 2, 64); }) ==
+        "--to vllm: the model has no repeated blocks; name them with --layers");
+  CHECK(MessageOf<InputError>([&] { LaunchSettings("megatro", TwoStages(4), kLayers, 2, 64); }) ==
+        "--to: unknown framework \"megatro\"; did you mean \"megatron\"? choices: megatron, vllm");
+}
+
+}  // namespace
