@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -221,6 +222,10 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
   }
   if (!options.to.empty() && (!options.plan.empty() || options.json)) {
     throw InputError("--to: is for a search, without --json");
+  }
+  const std::vector<std::string>& targets = LaunchTargets();
+  if (!options.to.empty() && std::ranges::find(targets, options.to) == targets.end()) {
+    ThrowUnknown("--to", "framework", options.to, targets);
   }
   if (!options.plan.empty() && !options.output.empty()) {
     throw InputError("-o: is for a search; --plan writes its files with --write");

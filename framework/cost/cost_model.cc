@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -366,6 +367,7 @@ Costs ComputeCosts(const Graph& graph,
   }
   std::vector<int> num_modelled(kinds.size(), 0);
   std::unordered_map<std::string_view, OpClass> classes;
+  std::map<std::vector<std::string>, std::uint64_t> named_by_list;  // NamedDevices()
   const double limit = static_cast<double>(kMaxNanos / std::max(1, costs.num_ops));
   const Cost forbidden_cost(static_cast<double>(kMaxNanos), CostSource::kFree);
   std::vector<Cost> cost_on_kind(kinds.size(), forbidden_cost);
@@ -376,7 +378,9 @@ Costs ComputeCosts(const Graph& graph,
     const auto [entry, is_new] = classes.emplace(op.kind, OpClass::kUnknown);
     if (is_new) entry->second = ClassifyOp(op.kind);
     const Work work{entry->second, FindDtype(graph, op)};
-    const std::uint64_t named = NamedDevices(graph, op, cluster, where);
+    const auto [listed, is_new_list] = named_by_list.try_emplace(op.devices, 0);
+    if (is_new_list) listed->second = NamedDevices(graph, op, cluster, where);
+    const std::uint64_t named = listed->second;
     for (size_t k = 0; k < kinds.size(); ++k) {
       const bool is_named = op.devices.empty() || (named & devices_of_kind[k]) != 0;
       if (!is_named || !MayRunOn(op, *kinds[k].kind)) {
