@@ -97,20 +97,13 @@ std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::ve
 /// Returns the step in which the ops of a group have one label.
 PlannedGraph Labelled(const PlannedGraph& step, const Grouping& together) {
   std::vector<Tensor> tensors(step.graph.tensors().begin(), step.graph.tensors().end());
-  for (Tensor& tensor : tensors) tensor.producer = -1;
   std::vector<Op> ops(step.graph.ops().begin(), step.graph.ops().end());
   for (std::size_t op = 0; op < ops.size(); ++op) {
     const auto members = together.members(together.group_of(step.ops[op].op));
     if (members.size() > 1)
       ops[op].colocate = fmt::format("group {}", together.group_of(step.ops[op].op));
   }
-  return {Graph(step.graph.name(),
-                std::move(tensors),
-                std::move(ops),
-                step.graph.source(),
-                step.graph.name(),
-                step.graph.extra()),
-          step.ops};
+  return {GraphLike(step.graph, std::move(tensors), std::move(ops)), step.ops};
 }
 
 }  // namespace

@@ -44,13 +44,7 @@ class MicroBatches {
     for (int op : rest) {
       if (!IsCopied(op) && !IsFreeStorage(op)) AddOnce(op);
     }
-    return {Graph(graph_.name(),
-                  std::move(tensors_),
-                  std::move(ops_),
-                  graph_.source(),
-                  graph_.name(),
-                  graph_.extra()),
-            std::move(origin_)};
+    return {GraphLike(graph_, std::move(tensors_), std::move(ops_)), std::move(origin_)};
   }
 
  private:
@@ -100,7 +94,6 @@ class MicroBatches {
       for (int m = 0; m < (copied[t] ? count_ : 1); ++m) {
         tensor_of_[m][t] = static_cast<int>(tensors_.size());
         tensors_.push_back(tensor);
-        tensors_.back().producer = -1;
       }
       for (int m = 1; m < count_ && !copied[t]; ++m) tensor_of_[m][t] = tensor_of_[0][t];
       sum_of_[t] = tensor_of_[0][t];
@@ -173,7 +166,6 @@ class MicroBatches {
     sum.device_kinds = graph_.op(op).device_kinds;
     sum.devices = graph_.op(op).devices;
     Tensor result = tensor;
-    result.producer = -1;
     result.alias_of = sum_of_[gradient];
     tensors_.push_back(std::move(result));
     sum_of_[gradient] = sum.outputs[0];

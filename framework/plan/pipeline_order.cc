@@ -146,7 +146,6 @@ std::vector<int> StagesOf(const Graph& step, std::span<const int> device_of_op, 
 
 Graph InOrder(const Graph& graph, std::span<const int> device_of_op, std::span<const int> order) {
   std::vector<Tensor> tensors(graph.tensors().begin(), graph.tensors().end());
-  for (Tensor& tensor : tensors) tensor.producer = -1;
   std::vector<Op> ops(graph.ops().begin(), graph.ops().end());
   std::map<int, int> last;
   for (int op : order) {
@@ -158,12 +157,7 @@ Graph InOrder(const Graph& graph, std::span<const int> device_of_op, std::span<c
       control.push_back(entry->second);
     entry->second = op;
   }
-  return Graph(graph.name(),
-               std::move(tensors),
-               std::move(ops),
-               graph.source(),
-               graph.name(),
-               graph.extra());
+  return GraphLike(graph, std::move(tensors), std::move(ops));
 }
 
 }  // namespace emplace

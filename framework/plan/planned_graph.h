@@ -28,4 +28,8 @@ struct PlannedGraph {
   std::vector<PlannedOp> ops;  ///< [graph.num_ops()]
 };
 
+/// Returns a graph with the name, source and unknown keys of another one. Tensor::producer is not
+/// read. @throws InputError as Graph
+Graph GraphLike(const Graph& other, std::vector<Tensor> tensors, std::vector<Op> ops);
+
 }  // namespace emplace

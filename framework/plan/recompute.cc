@@ -61,14 +61,7 @@ class Recomputation {
       origin_.push_back({PlannedRole::kCopy, op});
     }
     for (std::size_t i = 0; i < ops_.size(); ++i) Rewire(static_cast<int>(i), new_id);
-    for (Tensor& tensor : tensors_) tensor.producer = -1;
-    return {Graph(step_.name(),
-                  std::move(tensors_),
-                  std::move(ops_),
-                  step_.source(),
-                  step_.name(),
-                  step_.extra()),
-            std::move(origin_)};
+    return {GraphLike(step_, std::move(tensors_), std::move(ops_)), std::move(origin_)};
   }
 
  private:

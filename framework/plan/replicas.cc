@@ -59,7 +59,6 @@ class Replicas {
     for (int r = 0; r < count_; ++r) {
       for (const Tensor& tensor : graph_.tensors()) {
         tensors_.push_back(tensor);
-        tensors_.back().producer = -1;
         if (tensor.alias_of >= 0) tensors_.back().alias_of = NewTensor(tensor.alias_of, r);
       }
     }
@@ -113,13 +112,7 @@ class Replicas {
       int further = 0;
       for (int gradient : ReducedBy(op)) AddTree(op, gradient, further++);
     }
-    return {Graph(graph_.name(),
-                  std::move(tensors_),
-                  std::move(ops_),
-                  graph_.source(),
-                  graph_.name(),
-                  graph_.extra()),
-            std::move(origin_)};
+    return {GraphLike(graph_, std::move(tensors_), std::move(ops_)), std::move(origin_)};
   }
 
  private:

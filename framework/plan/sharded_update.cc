@@ -50,7 +50,6 @@ class ShardedUpdate {
       if (tensor.producer >= 0 && !kept_[tensor.producer]) continue;
       tensor_of_[t] = static_cast<int>(tensors_.size());
       tensors_.push_back(tensor);
-      tensors_.back().producer = -1;
     }
     for (Tensor& tensor : tensors_) {
       if (tensor.alias_of >= 0) tensor.alias_of = tensor_of_[tensor.alias_of];
@@ -66,13 +65,7 @@ class ShardedUpdate {
     for (std::size_t b = 0; b < reductions_.size(); ++b) {
       if (divided_[b]) AddGather(static_cast<int>(b));
     }
-    return {Graph(graph_.name(),
-                  std::move(tensors_),
-                  std::move(ops_),
-                  graph_.source(),
-                  graph_.name(),
-                  graph_.extra()),
-            std::move(origin_)};
+    return {GraphLike(graph_, std::move(tensors_), std::move(ops_)), std::move(origin_)};
   }
 
  private:
@@ -144,7 +137,6 @@ class ShardedUpdate {
     gather.cost_ns = Halved(gather.cost_ns);
     gather.bytes_accessed = -1;
     Tensor whole = graph_.tensor(gather.inputs.front());
-    whole.producer = -1;
     gather.inputs = {static_cast<int>(tensors_.size())};
     tensors_.push_back(Part(whole));
     gather.outputs = {static_cast<int>(tensors_.size())};
