@@ -12,6 +12,7 @@
 #include "experiments/commands.h"
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
+#include "experiments/console/stop_request.h"
 #include "experiments/plan/plan_launch.h"
 #include "experiments/plan/plan_report.h"
 #include "experiments/plan/plan_search.h"
@@ -191,6 +192,8 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
     }
   }
   PlanSearchOptions search = options.search;
+  StopRequest::CatchSignals();
+  search.stop = StopRequest::requested;
   search.place = !options.output.empty();
   const PlanSearchResult result = SearchPlans(graphs, search);
   if (result.placed) {

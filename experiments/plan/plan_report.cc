@@ -164,7 +164,7 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
       result.bounded,
       result.too_long,
       result.simulated,
-      result.complete ? "" : " until the time was over",
+      result.complete ? "" : " until the time was over or a stop was requested",
       FormatTime(result.bound));
   std::vector<std::vector<std::string>> rows = {{"",
                                                  "replicas",

@@ -207,7 +207,8 @@ class PlanSearch {
   }
   const Division& DivisionOf(const Degrees& degrees) const { return divisions_[degrees.division]; }
   bool TimeIsUp() {
-    if (std::chrono::steady_clock::now() < end_) return false;
+    const bool stopped = options_.stop && options_.stop();
+    if (!stopped && std::chrono::steady_clock::now() < end_) return false;
     result_.complete = false;
     return true;
   }

@@ -19,6 +19,7 @@
 // The search ends earlier when its time is over. Until then the result does not depend on the time
 // or the number of threads.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,11 +35,12 @@ struct PlanGraph {
 };
 
 struct PlanSearchOptions {
-  int batch = 0;             ///< samples of a step
-  double seconds = 0;        ///< time limit [s]
-  std::string layers;        ///< FindLayers()
-  bool place = false;        ///< sets PlanSearchResult::placed
-  bool memory_only = false;  ///< simulates the balanced stages of all degrees and nothing else
+  int batch = 0;               ///< samples of a step
+  double seconds = 0;          ///< time limit [s]
+  std::function<bool()> stop;  ///< ends the search as the time limit does; may be empty
+  std::string layers;          ///< FindLayers()
+  bool place = false;          ///< sets PlanSearchResult::placed
+  bool memory_only = false;    ///< simulates the balanced stages of all degrees and nothing else
 };
 
 struct FoundPlan {
