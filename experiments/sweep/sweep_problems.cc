@@ -12,11 +12,12 @@ namespace {
 
 // Run configs with the same key have the same problem.
 std::string ProblemKey(const RunPlan& plan) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}",
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}",
                      plan.graph.string(),
                      plan.cluster.string(),
                      plan.costs.string(),
                      plan.config.coarsen.Dump(),
+                     WriteFields(plan.config.plan),
                      plan.config.objective,
                      plan.config.simulate_groups,
                      plan.config.semantics);

@@ -1,6 +1,10 @@
 // Runs and sweeps of planned steps: the key `plan`.
 
+#include <cstdint>
+#include <set>
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "framework/results/results_reader.h"
 #include "tests/experiments/program_files.h"
@@ -70,6 +74,12 @@ TEST_CASE("a sweep varies the plan; plans that do not fit the cluster are refuse
   const ProcessResult sweep = files.Emplace({"sweep", "plans.yaml", "--quiet"});
   CAPTURE(sweep.err);
   CHECK(sweep.exit_code == 0);
+  std::set<std::int64_t> graphs;
+  for (int run = 0; run < 4; ++run) {
+    const ResultsReader reader(files.folder / fmt::format("results/plans/runs/{:04}.h5", run));
+    graphs.insert(reader.Int("/problem", "id_graph"));
+  }
+  CHECK(graphs.size() == 4);
   CheckRefused(files.Emplace({"run", "planned.yaml", "--quiet", "--set", "plan.replicas=3"}),
                2,
                {"replicas: the 4 GPUs of cluster \"4xk80\" do not divide among 3 replicas; "
