@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "framework/cluster/device_classes.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
-
-/// Returns the devices of a class, ascending.
-std::vector<int> DevicesOfClass(const Cluster& cluster, DeviceClass device_class);
 
 /// Returns the devices that compute, ascending and never empty: those of other classes than
 /// network, or all devices if there are no others.

@@ -235,9 +235,9 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                      bool one) {
   PlacedPlan placed;
   const Grouping together = TogetherInAll(devices);
-  PlannedStep step = one ? ApplyPlanToOne(*setting.step, *setting.cluster, plan, together)
-                         : ApplyPlan(*setting.step, *setting.cluster, plan, together);
-  ReplicaDevices in_cluster = devices;  // ApplyPlanToOne() has a smaller one
+  PlannedStep step = ApplyPlan(
+      *setting.step, *setting.cluster, plan, together, one ? Copies::kFirst : Copies::kAll);
+  ReplicaDevices in_cluster = devices;  // that of the first replica is smaller
   for (std::vector<DeviceIndex>& of_replica : in_cluster) {
     for (DeviceIndex& device : of_replica) {
       if (one) {

@@ -57,7 +57,7 @@ ReplicaDevices EqualStages(const PlanSetting& setting, const std::vector<std::ve
 /// Applies a plan. Ops that are on one device in every replica are placed together: a stage's
 /// gradients share buckets. The issue order is that of the schedule (PipelineOrder()), for each
 /// replica with its own stages.
-/// @param one  only the first replica (ApplyPlanToOne()); `devices` are of this one
+/// @param one  only the first replica (Copies::kFirst); `devices` are of this one
 /// @throws InputError as ApplyPlan(), ComputeCosts() and Problem do
 PlacedPlan PlacePlan(const PlanSetting& setting,
                      const Plan& plan,

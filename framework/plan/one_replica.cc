@@ -52,13 +52,6 @@ bool AlikeRoutes(const Cluster& cluster, std::span<const int> from, std::span<co
   return true;
 }
 
-PlannedStep ApplyPlanToOne(const Graph& step,
-                           const Cluster& cluster,
-                           const Plan& plan,
-                           const Grouping& together) {
-  return ApplyPlan(step, cluster, plan, together, Copies::kFirst);
-}
-
 bool ReplicasAreAlike(const Cluster& cluster,
                       const std::vector<std::vector<int>>& groups,
                       std::span<const int> alike_as_device) {

@@ -3,6 +3,10 @@
 // One of several equal replicas, for searches: the simulation of a plan then does not grow with the
 // number of replicas.
 //
+// ApplyPlan() with Copies::kFirst makes it: the ops of the first replica, and the all-reduces of
+// all replicas, which await its gradients. The cluster has only its devices and those of class
+// network.
+//
 // The simulated step is exactly that of all replicas if the replicas are alike: corresponding
 // devices are equal and have equal costs, corresponding routes have equal channels, no channel
 // belongs to routes of two replicas, and no device has ops of two replicas. Replicas meet in their
@@ -17,17 +21,6 @@
 #include "framework/plan/apply_plan.h"
 
 namespace emplace {
-
-/// Applies a plan as ApplyPlan() does, but returns only the ops of the first replica and the
-/// all-reduces of the whole group, which await the first replica's gradients. Names of ops have no
-/// prefix for the replica. The cluster has only the devices of the first replica and those of class
-/// network. Ops that may run on all devices of the replica have no Op::devices.
-/// @pre Plan::collectives is network, Plan::states is replicated
-/// @throws InputError and SettingError as ApplyPlan()
-PlannedStep ApplyPlanToOne(const Graph& step,
-                           const Cluster& cluster,
-                           const Plan& plan,
-                           const Grouping& together);
 
 /// Applies a plan to a step that only makes and reads gradients, at no cost. The result has their
 /// all-reduces, one for each, in their order, and the cluster with its network device, on the

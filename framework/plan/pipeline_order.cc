@@ -86,7 +86,7 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
     if (op.phase == Phase::kUpdate) {
       begin[*i] = kLast;
     } else if (origin.role == PlannedRole::kCollective || op.IsStorage()) {
-      // As early as a reader needs it; a collective behind the last pass of its gradients.
+      // The begin of its first reader; that of a collective is replaced below.
       int least = kLast;
       for (int reader : graph.successors(*i)) least = std::min(least, begin[reader]);
       begin[*i] = least;

@@ -6,23 +6,16 @@
 
 #include "framework/base/error.h"
 #include "framework/base/glob.h"
+#include "framework/cluster/device_classes.h"
 #include "framework/config/setting_error.h"
 #include "framework/config/units.h"
 
 namespace emplace {
 namespace {
 
-std::vector<int> OfClass(const Cluster& cluster, DeviceClass device_class) {
-  std::vector<int> devices;
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    if (cluster.kind_of(d).device_class == device_class) devices.push_back(d);
-  }
-  return devices;
-}
-
 std::vector<std::vector<int>> EvenGroups(int replicas, const Cluster& cluster) {
-  const std::vector<int> gpus = OfClass(cluster, DeviceClass::kGpu);
-  const std::vector<int> cpus = OfClass(cluster, DeviceClass::kCpu);
+  const std::vector<int> gpus = DevicesOfClass(cluster, DeviceClass::kGpu);
+  const std::vector<int> cpus = DevicesOfClass(cluster, DeviceClass::kCpu);
   const std::vector<int>& divided = gpus.empty() ? cpus : gpus;
   const int count = static_cast<int>(divided.size());
   if (count == 0 || count % replicas != 0) {
@@ -68,7 +61,7 @@ std::vector<int> NamedDevices(const Cluster& cluster, const ConfigNode& pattern)
 /// Returns true for a CPU of a cluster with GPUs.
 bool IsShared(const Cluster& cluster, int device) {
   return cluster.kind_of(device).device_class == DeviceClass::kCpu &&
-         !OfClass(cluster, DeviceClass::kGpu).empty();
+         !DevicesOfClass(cluster, DeviceClass::kGpu).empty();
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ class Replicas {
         }
       }
     }
-    // Ids of the graph may be in any order; those of what is added are in the same.
+    // The new ids follow the order of the ids in the graph, which need not be topological.
     std::vector<int> collective(buckets.size());
     int next = 0;
     for (int op = 0; op < graph_.num_ops(); ++op) {
@@ -132,7 +132,7 @@ class Replicas {
     return gradients;
   }
 
-  /// Returns what the copy of an op reads in the place of a tensor.
+  /// Returns the tensor that the copy of an op reads for an input.
   int NewInput(const Op& op, int tensor, int replica) const {
     const bool reduced = first_sum_[tensor] >= 0 && op.phase == Phase::kUpdate;
     return reduced ? first_sum_[tensor] + static_cast<int>(sums_.size()) - 1

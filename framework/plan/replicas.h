@@ -13,8 +13,8 @@ namespace emplace {
 /// The replicas that a planned graph has.
 enum class Copies : std::uint8_t {
   kAll,
-  /// The first one, with the reductions of all (one_replica.h). Nothing is named anew, and ops that
-  /// may run on all devices of the replica have no Op::devices.
+  /// The first one, with the reductions of all (one_replica.h). Ops and tensors keep their names,
+  /// and ops that may run on all devices of the replica have no Op::devices.
   kFirst
 };
 

@@ -61,7 +61,7 @@ TEST_CASE("agents place a planned step, and its results are read again with the 
                               "-o",
                               "results/planned.h5"}),
                2,
-               {"plan"});
+               {"was made with another config, see plan.replicas (2 there, 1 now)"});
 }
 
 TEST_CASE("a sweep varies the plan; plans that do not fit the cluster are refused with the place") {

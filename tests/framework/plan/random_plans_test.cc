@@ -226,7 +226,7 @@ TEST_CASE("one of several equal replicas takes the time and memory of all") {
     random.Apply();
     const Cluster gpus = EqualGpus(random.plan.replicas * random.num_devices, 7);
     const PlannedStep one =
-        ApplyPlanToOne(random.step, gpus, random.plan, Grouping(random.device_of_op));
+        ApplyPlan(random.step, gpus, random.plan, Grouping(random.device_of_op), Copies::kFirst);
     const std::vector<std::vector<DeviceIndex>> devices = {
         {random.device_of_op.begin(), random.device_of_op.end()}};
     int stages = 0;
