@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "experiments/plan/plan_bound.h"
+#include "experiments/plan/plan_divisions.h"
 #include "framework/base/error.h"
 #include "framework/base/parallel.h"
 #include "framework/cost/cost_model.h"
@@ -67,78 +68,6 @@ GraphFacts FactsOf(const PlanGraph& graph, const std::string& pattern) {
   }
   facts.layers = FindLayers(*setting.step, pattern, weight);
   return facts;
-}
-
-std::vector<int> StageDevices(const Cluster& cluster) {
-  std::vector<int> devices;
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    if (HasStages(cluster, d)) devices.push_back(d);
-  }
-  return devices;
-}
-
-// Returns the divisions into a number of replicas that divides the number of devices.
-std::vector<Plan> PlansOfReplicas(const Cluster& cluster, int replicas) {
-  const std::vector<int> devices = StageDevices(cluster);
-  const std::size_t size = devices.size() / replicas;
-  std::map<std::pair<int, std::int64_t>, std::vector<int>> kinds;
-  for (int d : devices) kinds[{cluster.device(d).kind, cluster.device(d).memory}].push_back(d);
-  std::vector<std::vector<std::vector<int>>> divisions(1);
-  for (int r = 0; r < replicas; ++r) {
-    const auto begin = devices.begin() + static_cast<std::ptrdiff_t>(r * size);
-    divisions[0].emplace_back(begin, begin + static_cast<std::ptrdiff_t>(size));
-  }
-  if (kinds.size() > 1 && replicas > 1) {
-    std::vector<int> sorted;
-    bool divides = true;
-    std::vector<std::vector<int>> dealt(replicas);
-    for (const auto& [kind, members] : kinds) {
-      sorted.insert(sorted.end(), members.begin(), members.end());
-      divides = divides && members.size() % replicas == 0;
-      for (std::size_t i = 0; i < members.size() && divides; ++i) {
-        dealt[i / (members.size() / replicas)].push_back(members[i]);
-      }
-    }
-    std::vector<std::vector<int>> by_kind(replicas);
-    for (std::size_t i = 0; i < sorted.size(); ++i) by_kind[i / size].push_back(sorted[i]);
-    divisions.push_back(std::move(by_kind));
-    if (divides) divisions.push_back(std::move(dealt));
-  }
-  std::set<std::vector<std::vector<int>>> seen;
-  std::vector<Plan> plans;
-  for (std::vector<std::vector<int>>& groups : divisions) {
-    for (std::vector<int>& group : groups) std::ranges::sort(group);
-    if (!seen.insert(groups).second) continue;
-    Plan& plan = plans.emplace_back();
-    plan.replicas = replicas;
-    if (plans.size() == 1) continue;  // in their order: no groups needed
-    std::string text;
-    for (const std::vector<int>& group : groups) {
-      std::vector<std::string> names;
-      for (int d : group) names.push_back(QuoteYaml(cluster.device(d).name));
-      for (int d = 0; d < cluster.num_devices(); ++d) {
-        if (cluster.kind_of(d).device_class == DeviceClass::kCpu && !HasStages(cluster, d))
-          names.push_back(QuoteYaml(cluster.device(d).name));
-      }
-      text += fmt::format("- [{}]\n", fmt::join(names, ", "));
-    }
-    plan.groups = ConfigNode::FromString(text, "groups");
-  }
-  return plans;
-}
-
-// Returns whether exchanging two devices changes nothing, except for the order in which copies of a
-// tensor for several devices are sent.
-bool Interchangeable(const Cluster& cluster, const std::vector<int>& alike, int a, int b) {
-  const Device &x = cluster.device(a), &y = cluster.device(b);
-  if (x.kind != y.kind || x.memory != y.memory || x.slots != y.slots || alike[a] != alike[b])
-    return false;
-  if (cluster.has_neighbors()) return false;
-  std::vector<int> devices(cluster.num_devices());
-  std::iota(devices.begin(), devices.end(), 0);
-  std::vector<int> exchanged = devices;
-  std::swap(exchanged[a], exchanged[b]);
-  return AlikeRoutes(cluster, devices, exchanged);
 }
 
 // The device of each op for the stages of a replica.
