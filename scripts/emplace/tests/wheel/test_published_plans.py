@@ -98,6 +98,28 @@ class Sailor(Case):
                                     "max_mem": 1}), encoding="utf-8")
         self.assertEqual(self.rows("sailor-plans")["plan_config_c"]["simulated"], rows["plan_config_c"]["simulated"])
 
+    def test_the_choice_among_peers(self) -> None:
+        """Plans a and b have two GPUs and a batch of 4; c has another batch, so that it has no peers.
+
+        The simulation ranks two replicas first (b: no transfers, half of the work each). They took 2.5 instead of 2 ms.
+        """
+        write_plan_ops(self.folder, 1)
+        write_link(self.folder, {1: 50, 2: 100}, "inter_node")
+        for name, layers, replicas, batch, real in (("a", [[0, 1], [2, 3]], 1, 4, 2e-3),
+                                                    ("b", [[0, 1, 2, 3]], 2, 4, 2.5e-3),
+                                                    ("c", [[0, 1, 2, 3]], 2, 2, 1e-3)):
+            write_plan(self.folder, f"N2/plan_config_{name}", plan_document(layers, replicas, gbs=batch, real=real))
+        rows = self.rows("sailor-plans")
+        a, b, c = (rows[f"plan_config_{name}"] for name in "abc")
+        self.assertLess(b["simulated"], a["simulated"])
+        self.assertEqual({a["peers"], b["peers"]}, {"OPT-350, 2 GPUs, batch 4"})
+        self.assertEqual([row["simulated_first"] for row in (a, b)], [False, True])
+        self.assertEqual(a["above_best"], 0)
+        self.assertAlmostEqual(b["above_best"], 0.25)
+        self.assertNotIn("peers", c)
+        self.assertRegex(self.out, r"m1 +OPT-350, 2 GPUs, batch 4 +2 +m1/OPT-350/N2/plan_config_b +"
+                                   r"m1/OPT-350/N2/plan_config_a +25\.0%")
+
     def test_refusals(self) -> None:
         for arguments, expected in ((("sailor-plans",), "holds no file plan_config_*.json"),
                                     (("sailor-plans", "--how", "data-sheet"), "choices: fitted"),
@@ -143,6 +165,7 @@ class Published(Case):
         self.assertLess(sum(abs(row["error"]) for row in rows) / len(rows), 0.06)
         self.assertGreater(kendall_tau([row["measured"] for row in rows], [row["simulated"] for row in rows]), 0.88)
         self.assertLess(max(abs(row["memory_simulated"] / row["memory_measured"] - 1) for row in rows), 0.08)
+        self.assertLess(max(row["above_best"] for row in rows if row.get("simulated_first")), 0.03)
 
     def test_neusight(self) -> None:
         rows = self.rows("neusight-plans", "--gpu", "h100", folder=MEASURED)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
 from . import classes, models, neusight, neusight_plans, sailor, sailor_plans
-from .figures import DATA_SHEET, FITTED, OPS, OTHERS, RANGES, REPLAY, Compared, report, spelt
+from .figures import (DATA_SHEET, FITTED, OPS, OTHERS, RANGES, REPLAY, Compared, choice_report, choices, report,
+                      spelt)
 from .tables import LeftOut, LinkCase, OpCase, PublishedFailure
 
 _STEPS, _TRACES, _SAILOR = "neusight-steps", "traces", "sailor-ops"
@@ -53,6 +54,10 @@ The device kind is that of `emplace list device-kinds` whose name is a part of t
 
 A CASE is GPU/NAME; NAME is enough. A row of --json has case, measured and simulated [ns], error (simulated /
 measured - 1), how, and gpu. MAPE is the mean absolute error, bias the median error.
+
+Plans of a model with as many GPUs and the same global batch are peers. The last table has the one that the simulation
+ranks first, the best measured one, and the share of time by which the former was measured slower. A row of --json with
+peers also has their name, simulated_first, and above_best (measured / best measured of the peers - 1).
 
 exit codes: 0 done; 1 the file could not be written; 2 wrong input"""
 
@@ -114,11 +119,23 @@ def _run(options: argparse.Namespace) -> int:
         print("\n" + classes.report(_by_class(options, how, {row.case for row in rows})))
     if options.source == _SAILOR_PLANS and any(row.more for row in rows):
         print("\n" + sailor_plans.memory_report(rows))
+    if choices(rows):
+        print("\n" + choice_report(rows))
     if options.source == _SAILOR:
         print(_links(options, how, {(row.gpu, row.group) for row in rows}), end="")
     if options.json:
-        write_bytes((json.dumps([row.json() for row in rows], indent=1) + "\n").encode(), options.json)
+        write_bytes((json.dumps(_json(rows), indent=1) + "\n").encode(), options.json)
     return 0
+
+
+def _json(rows: Sequence[Compared]) -> list[dict[str, Any]]:
+    chosen = choices(rows)
+    found = []
+    for row in rows:
+        choice = chosen.get((row.gpu, row.peers))
+        found.append({**row.json(), **({"peers": row.peers, "simulated_first": choice.simulated is row, "above_best":
+                                        row.measured / choice.measured.measured - 1} if choice else {})})
+    return found
 
 
 def _require_kind(kind: str, how: str, source: str) -> None:

@@ -21,7 +21,7 @@ MOST_CASES = 60  # in the printed table
 class Compared:
     """A case. group: the op kind, or "step"; totals: groups of groups, such as "all ops". Times in [ns].
 
-    more: other figures, which its source explains.
+    more: other figures, which its source explains. peers: names the cases that users choose among.
     """
 
     case: str
@@ -32,6 +32,7 @@ class Compared:
     how: str
     totals: tuple[str, ...] = ()
     more: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    peers: str = ""
 
     @property
     def error(self) -> float:
@@ -41,6 +42,37 @@ class Compared:
         return {"case": self.case, "measured": self.measured, "simulated": self.simulated, "error": self.error,
                 "how": self.how, "gpu": self.gpu,
                 **{key: value for key, value in self.more.items() if key.startswith("memory_")}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Cases with equal peers. simulated, measured: the first case by each time."""
+
+    cases: int
+    simulated: Compared
+    measured: Compared
+
+    @property
+    def loss(self) -> float:
+        """Returns the share of time that the simulated choice loses: its measured time / the least - 1."""
+        return self.simulated.measured / self.measured.measured - 1
+
+
+def choices(rows: Sequence[Compared]) -> dict[tuple[str, str], Choice]:
+    """Returns by GPU and peers the choice among their cases, where there are several."""
+    groups: dict[tuple[str, str], list[Compared]] = collections.defaultdict(list)
+    for row in rows:
+        if row.peers:
+            groups[row.gpu, row.peers].append(row)
+    return {key: Choice(len(group), min(group, key=lambda row: row.simulated), min(group, key=lambda row: row.measured))
+            for key, group in sorted(groups.items()) if len(group) > 1}
+
+
+def choice_report(rows: Sequence[Compared]) -> str:
+    """Returns the cases that the simulation ranks first among their peers, beside the best measured ones."""
+    return "\n".join(aligned([("GPU", "among", "cases", "simulated first", "best measured", "slower than it"),
+                              *((gpu, peers, str(choice.cases), choice.simulated.case, choice.measured.case,
+                                 f"{choice.loss:.1%}") for (gpu, peers), choice in choices(rows).items())]))
 
 
 def spelt(name: str) -> str:

@@ -149,7 +149,8 @@ def _simulated(plan: Plan, steps: Mapping[tuple[str, int], Sequence[Source]]) ->
     replicas, gpus = (plan.count if plan.kind == "dp" else 1), (1 if plan.kind == "tp" else plan.count)
     cluster = cluster_from_arrays([f"gpu:{place}" for place in range(gpus)], bandwidth, LATENCY, kinds=kind)
     done = plans.simulate(document, stages, cluster, replicas, plan.micro_batches)
-    return Compared(plan.case, plan.gpu, f"plan, {how}", plan.measured, done.step_time, how, ("all plans",))
+    return Compared(plan.case, plan.gpu, f"plan, {how}", plan.measured, done.step_time, how, ("all plans",),
+                    peers=f"{plan.model}, sequence {plan.seq}, {plan.count} GPUs, batch {plan.batch}")
 
 
 def with_batch(rows: Sequence[FxRow], batch: int, wanted: int) -> list[FxRow]:

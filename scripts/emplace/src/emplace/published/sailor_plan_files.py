@@ -46,6 +46,13 @@ class Plan:
         return (stage * self.width + replica) // -(-groups // self.nodes)
 
     @property
+    def peers(self) -> str:
+        """Returns the name of the plans that this one is an alternative to."""
+        gpus = sum(replica.degree for stage in self.replicas for replica in stage)
+        return (f"{f'{self.model}, ' if self.model else ''}{gpus} GPUs, batch "
+                f"{self.micro_batch * self.micro_batches * self.width}")
+
+    @property
     def crosses_nodes(self) -> bool:
         return self.node(self.width - 1, len(self.stages) - 1) > 0
 

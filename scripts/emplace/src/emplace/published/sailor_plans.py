@@ -77,7 +77,7 @@ def compare(found: Sequence[Plan], folder: pathlib.Path) -> tuple[list[Compared]
                 done = Executed(plan, published).simulate(fit)
                 memory = {"memory_measured": plan.memory, "memory_simulated": round(done.peak + fit.constant)}
                 rows.append(Compared(plan.case, plan.gpu, "plan", plan.measured, done.step_time,
-                                     FITTED if used else OPS, more=memory if used else {}))
+                                     FITTED if used else OPS, more=memory if used else {}, peers=plan.peers))
     return rows, left_out
 
 
