@@ -70,6 +70,7 @@ def commands(folder: str) -> dict[str, list[str]]:
         "offload": [LLAMA, *INFERENCE, "--cluster", two_gpus(f"{folder}/two_small_gpus.yaml", 0.6)],
         "pytorch": [LLAMA, *TRAINING, "--cluster", two_gpus(f"{folder}/two_larger_gpus.yaml", 8)],
         "onnxruntime": ["MAKE_ONNX", "--cluster", roomy],
+        "onnx": ["MAKE_ONNX", "--cluster", roomy],
         "tensorflow": [emplace.Graph("rnnlm").path, "--cluster", "2xk80"],
         "llama.cpp": [LLAMA, *INFERENCE, "--cluster", tight],
         "vllm": [LLAMA, *INFERENCE, "--cluster", roomy],

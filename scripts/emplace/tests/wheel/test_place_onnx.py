@@ -1,4 +1,7 @@
-"""Tests of `emplace place --for onnxruntime`: annotations, rules by name, and what ONNX Runtime makes of them."""
+"""Tests of `emplace place --for onnxruntime` and `--for onnx`.
+
+Annotations, rules by name, and what ONNX Runtime makes of them; stages and devices of nodes, read by onnx.
+"""
 
 from __future__ import annotations
 
@@ -146,6 +149,79 @@ class OnnxRuntime(TestCase):
         done = command("place", self.path("bad.onnx"), "--cluster", "2xa100_pcie", "--for", "onnxruntime", "-o",
                        self.path("n"), code=2)
         self.assertRegex(done.stderr, r"^emplace place: .*bad.onnx: .*\n$")
+
+
+@unittest.skipUnless(HAS_ONNX, "the package onnx is not installed")
+class Onnx(TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.model = self.path("m.onnx")
+        chain(self.model, ["a", "b", "a/b"])
+
+    def run_on(self, memory: list[int]) -> Any:
+        return place("onnx", request(self.model), cluster(["c0", "g0", "g1"], memory), self.path("out"),
+                     model=self.model, objective="period")
+
+    def test_two_stages_by_hand(self) -> None:
+        """Six nodes of 1000 ns, three on each GPU, and a transfer of 512 + 100 ns that keeps both busy."""
+        import onnx
+
+        target, decision = self.run_on([10**7] * 3)
+        self.assertTrue(decision.gain or decision.chosen.default)
+        self.assertEqual((decision.chosen.told.time, decision.exported.time), (3612, 3612))
+        model = onnx.load(decision.paths[0])
+        self.assertEqual(model.ir_version, 11)
+        configuration, = model.configuration
+        self.assertEqual((configuration.name, configuration.num_devices, list(configuration.device)),
+                         ("emplace", 2, ["g0", "g1"]))
+        for place, node in enumerate(model.graph.node):
+            entry, = node.device_configurations
+            spec, = entry.sharding_spec
+            self.assertEqual((entry.configuration_id, entry.pipeline_stage, spec.tensor_name, list(spec.device),
+                              len(spec.sharded_dim)), ("emplace", place // 3, node.output[0], [place // 3], 0))
+        self.assertRegex(target.notes[-1], r"onnx [\d.]+: its checker accepts the annotated model")
+
+    def test_memory_decides(self) -> None:
+        """The first GPU has room for one of the three weights, so that the second one has four nodes."""
+        _, decision = self.run_on([10**7, 70_000, 10**7])
+        self.assertEqual(decision.chosen.told.time, 4612)
+
+    def test_a_second_placement_replaces_the_first(self) -> None:
+        import onnx
+
+        _, decision = self.run_on([10**7] * 3)
+        self.model = decision.paths[0]
+        _, decision = self.run_on([10**7, 70_000, 10**7])
+        model = onnx.load(decision.paths[0])
+        self.assertEqual(len(model.configuration), 1)
+        self.assertEqual([entry.pipeline_stage for node in model.graph.node for entry in node.device_configurations],
+                         [0] * 2 + [1] * 4)
+
+    def test_changed_files_are_noticed(self) -> None:
+        import onnx
+
+        target, decision = self.run_on([10**7] * 3)
+        model = onnx.load(decision.paths[0])
+        last = model.graph.node[5].device_configurations[0]
+        last.pipeline_stage = 0
+        onnx.save(model, decision.paths[0])
+        with self.assertRaisesRegex(PlaceFailure, "stage 0 of node 'a/b/relu' is on several devices"):
+            target.read(decision.paths)
+        last.sharding_spec.clear()
+        onnx.save(model, decision.paths[0])
+        with self.assertRaisesRegex(PlaceFailure, "node 'a/b/relu' has 0 places; expected one stage on one device"):
+            target.read(decision.paths)
+        model.graph.node[5].input[0] = "nowhere"
+        onnx.save(model, decision.paths[0])
+        with self.assertRaisesRegex(PlaceFailure, r"onnx [\d.]+ refuses .*out.stages.onnx: "):
+            target.try_out(decision.paths)
+
+    def test_the_command(self) -> None:
+        done = command("place", self.model, "--cluster", "2xa100_pcie", "--for", "onnx", "--json", "-o", self.path("n"))
+        told = json.loads(done.stdout)
+        self.assertEqual(told["as_exported"], told["as_placed"])
+        done = command("place", self.model, "--cluster", "2xa100_pcie", "--for", "onnx", "--from", "torch", code=2)
+        self.assertEqual(done.stdout, "")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any, Iterator, Sequence
 
 from ..importers.graph_file import RESIDENT_ROLES
 from . import grain, layers
-from .grain import PlaceFailure
+from .grain import Grain, PlaceFailure
 from .local_search import climb
 from .simulation import Outcome, Simulation, gpus, outcomes, units_of_groups
 from .target import Request, Row, Target
@@ -29,19 +29,22 @@ class LayeredTarget(Target):
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
-        document, parts, self.layers = layers.split(request.document)
-        if self.serial:
-            document = grain.one_after_another(document, parts)
-        self._units = layers.as_grain(document, parts, self.layers)
-        self._simulation = Simulation(document, request.cluster, request.costs, request.objective)
-        self._problem = self._simulation.of_units(self._units)
-        self._unit_of_group = units_of_groups(self._problem, self._units)
         self.gpus = gpus(request.cluster)
         if not self.gpus:
             raise PlaceFailure(f"--for {self.name}: cluster {request.cluster.name!r} has no GPU")
-        self.notes.append(f"grain: {self.layers} layers of {layers.container(request.document)[0]}, in their order")
+        self._units = self.sequence()
+        self._simulation = Simulation(self._units.document, request.cluster, request.costs, request.objective)
+        self._problem = self._simulation.of_units(self._units)
+        self._unit_of_group = units_of_groups(self._problem, self._units)
 
     # --- defined by the target ----------------------------------------------------------------
+
+    def sequence(self) -> Grain:
+        """Returns the parts in their order: those before the layers, each layer, those behind them."""
+        document, parts, self.layers = layers.split(self.request.document)
+        self.notes.append(f"grain: {self.layers} layers of {layers.container(document)[0]}, in their order")
+        return layers.as_grain(grain.one_after_another(document, parts) if self.serial else document, parts,
+                               self.layers)
 
     def places(self) -> list[int]:
         """Returns the devices in the order in which they get layers."""
@@ -52,7 +55,7 @@ class LayeredTarget(Target):
         return self.layers
 
     def devices(self, counts: Counts) -> list[int]:
-        """Returns [layers + 2] the device of each part under counts [len(places())]."""
+        """Returns [parts] the device of each part under counts [len(places())]."""
         raise NotImplementedError
 
     def defaults(self) -> list[tuple[str, Counts]]:

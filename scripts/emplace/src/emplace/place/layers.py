@@ -47,7 +47,7 @@ def split(document: dict[str, Any]) -> tuple[dict[str, Any], list[int], int]:
     path, count = container(document)
     parts = _parts(document, path, count)
     if all(op.get("phase", "forward") == "forward" for op in document["ops"]):
-        document, parts = _untied(document, parts)
+        document, parts = untied(document, parts)
     return document, parts, count
 
 
@@ -90,7 +90,7 @@ def _parts(document: dict[str, Any], path: str, count: int) -> list[int]:
             for op, part in zip(ops, parts)]
 
 
-def _untied(document: dict[str, Any], parts: Sequence[int]) -> tuple[dict[str, Any], list[int]]:
+def untied(document: dict[str, Any], parts: Sequence[int]) -> tuple[dict[str, Any], list[int]]:
     """Copies each weight for every part that reads it."""
     tensors, ops, places = list(document["tensors"]), [], list(parts)
     made = grain.producers(document)

@@ -1,7 +1,12 @@
-"""Target `onnxruntime`: nodes on the CPU or on the GPU, as annotations of the model and as a session option.
+"""Targets `onnxruntime` and `onnx`: nodes of an .onnx model on devices.
 
-A session has one provider of each kind, so a model is on the CPU and on one GPU, the first of the cluster. Its
-executor runs one node after another.
+onnxruntime: nodes on the CPU or on the GPU, as annotations of the model and as a session option. A session has one
+provider of each kind, so a model is on the CPU and on one GPU, the first of the cluster. Its executor runs one node
+after another.
+
+onnx: a pipeline of GPUs, as the multi-device configurations of ONNX IR 11 express it (onnx 1.18 and later). The model
+gets a DeviceConfigurationProto with the names of the GPUs. Each node gets its pipeline stage, and a sharding
+specification of its outputs that names the one device of the stage and shards nothing.
 """
 
 from __future__ import annotations
@@ -9,11 +14,15 @@ from __future__ import annotations
 import os
 from typing import Any, Sequence
 
-from . import grain, ort_check, ort_rules
-from .grain import PlaceFailure, is_source
+from . import grain, layers, ort_check, ort_rules
+from .grain import Grain, PlaceFailure, is_source
+from .layered_target import Counts, PipelineTarget
 from .simulation import Outcome, Simulation, cpus, gpus, outcomes, part_of, searched, units_of_groups
 from .target import Request, Row, Target, read_json, write_json
 
+CONFIGURATION = "emplace"  # name of the DeviceConfigurationProto
+LEAST_IR_VERSION = 11
+MOST_RUNS = 48  # of nodes, so that all splits into four stages can be simulated
 PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
 
 
@@ -24,7 +33,7 @@ class OnnxRuntimeTarget(Target):
     sentence = "session options of ONNX Runtime: CPU or GPU for each node, by annotation and by name"
 
     def __init__(self, request: Request) -> None:
-        _require_onnx(request)
+        _require_onnx(request, self.name)
         wanted = [*cpus(request.cluster)[:1], *gpus(request.cluster)[:1]]
         names = request.cluster.device_names
         cluster = part_of(request.cluster, [names[device] for device in wanted])
@@ -59,11 +68,7 @@ class OnnxRuntimeTarget(Target):
     def write(self, payload: Any, stem: str) -> list[str]:
         import onnx  # type: ignore[import-not-found,unused-ignore]
 
-        model = onnx.load_model(self.request.model, load_external_data=False)
-        if _has_external_data(model) and os.path.realpath(os.path.dirname(os.path.abspath(stem))) != os.path.realpath(
-                os.path.dirname(os.path.abspath(self.request.model))):
-            raise PlaceFailure(f"-o {stem}: the weights of {self.request.model} are in files of its folder, so its "
-                               "annotated copy must be in the same folder")
+        model = _to_annotate(self.request.model, stem)
         classes = self.request.cluster.device_classes
         by_name: dict[str, list[str]] = {}
         for node, op in zip(model.graph.node, self._nodes):
@@ -120,9 +125,125 @@ class OnnxRuntimeTarget(Target):
         return Row(label, self.counted(outcome, device_of_op), list(devices), device_of_op, default)
 
 
-def _require_onnx(request: Request) -> None:
+class OnnxTarget(PipelineTarget):
+    """Stages of consecutive nodes on the GPUs in their order."""
+
+    name = "onnx"
+    sentence = "device and pipeline stage of each node in the model itself (ONNX IR 11)"
+    text_only = False
+
+    def sequence(self) -> Grain:
+        """Returns at most MOST_RUNS runs of consecutive nodes that take about the same time on the first GPU."""
+        import emplace
+        import onnx
+
+        request = self.request
+        _require_onnx(request, self.name)
+        if not hasattr(onnx, "NodeDeviceConfigurationProto"):
+            raise PlaceFailure(f"--for onnx: onnx {onnx.__version__} has no multi-device configurations; expected "
+                               "1.18 or later")
+        self._nodes = _nodes(request)
+        times = emplace.Costs(grain.compiled(request.document), request.cluster, request.costs).time[:, self.gpus[0]]
+        ops = [op for op in self._nodes if op is not None]
+        total, before = max(1, sum(int(times[op]) for op in ops)), 0
+        runs: list[int | None] = [None] * len(request.document["ops"])
+        for place, op in enumerate(ops):
+            # Without times, runs have equal numbers of nodes.
+            share = (before + int(times[op]) / 2) / total if total > 1 else place / len(ops)
+            runs[op] = min(int(share * MOST_RUNS), MOST_RUNS - 1)
+            before += int(times[op])
+        number = {run: place for place, run in enumerate(sorted({run for run in runs if run is not None}))}
+        parts = _with_sources(request.document, [None if run is None else number[run] for run in runs])
+        document, parts = layers.untied(request.document, parts)
+        self._runs = len(number)
+        self.notes.append(f"grain: {self._runs} runs of {len(ops)} nodes in their order")
+        return Grain(document, [f"run {run}" for run in range(self._runs)], parts)
+
+    def items(self) -> int:
+        return self._runs
+
+    def devices(self, counts: Counts) -> list[int]:
+        return self.in_order(counts)
+
+    def defaults(self) -> list[tuple[str, Counts]]:
+        stages = min(len(self.gpus), self.items())
+        numbers = [self.items() // stages + (stage < self.items() % stages) for stage in range(stages)]
+        return [(f"{stages} stages of about equal time", self.of_stages(numbers))]
+
+    def write(self, payload: Any, stem: str) -> list[str]:
+        import onnx
+
+        model = _to_annotate(self.request.model, stem)
+        model.ir_version = max(model.ir_version, LEAST_IR_VERSION)
+        for old in [entry for entry in model.configuration if entry.name == CONFIGURATION]:
+            model.configuration.remove(old)
+        names = self.request.cluster.device_names
+        model.configuration.add(name=CONFIGURATION, num_devices=len(self.gpus),
+                                device=[names[device] for device in self.gpus])
+        stage_of = {device: stage for stage, (device, _) in enumerate(self.used(payload))}
+        of_run = self.devices(payload)
+        for node, op in zip(model.graph.node, self._nodes):
+            for old in [entry for entry in node.device_configurations if entry.configuration_id == CONFIGURATION]:
+                node.device_configurations.remove(old)
+            if op is None:
+                continue  # computed when the session is created
+            device = of_run[self._units.unit_of_op[op]]
+            entry = node.device_configurations.add(configuration_id=CONFIGURATION, pipeline_stage=stage_of[device])
+            for tensor in filter(None, node.output):
+                entry.sharding_spec.add(tensor_name=tensor, device=[self.gpus.index(device)])
+        onnx.save_model(model, f"{stem}.stages.onnx")
+        return [f"{stem}.stages.onnx"]
+
+    def read(self, paths: list[str]) -> tuple[int, ...]:
+        """Returns the devices that the model's configuration gives its nodes.
+
+        Throws PlaceFailure if a node has none or several, or if stages and devices do not match.
+        """
+        import onnx
+
+        model = onnx.load_model(paths[0], load_external_data=False)
+        configuration = next(entry for entry in model.configuration if entry.name == CONFIGURATION)
+        number = {name: device for device, name in enumerate(self.request.cluster.device_names)}
+        device_of_op: list[int | None] = [None] * len(self._units.document["ops"])
+        stages: dict[int, int] = {}
+        for node, op in zip(model.graph.node, self._nodes):
+            if op is None:
+                continue
+            entries = [entry for entry in node.device_configurations if entry.configuration_id == CONFIGURATION]
+            places = {(entry.pipeline_stage, *spec.device) for entry in entries for spec in entry.sharding_spec}
+            if len(places) != 1 or len(place := next(iter(places))) != 2:
+                raise PlaceFailure(f"{paths[0]}: node {node.name!r} has {len(places)} places; expected one stage on "
+                                   "one device")
+            if stages.setdefault(place[0], place[1]) != place[1]:
+                raise PlaceFailure(f"{paths[0]}: stage {place[0]} of node {node.name!r} is on several devices")
+            device_of_op[op] = number[configuration.device[place[1]]]
+        return tuple(_with_sources(self._units.document, device_of_op))
+
+    def try_out(self, paths: list[str]) -> str:
+        import onnx
+
+        try:
+            onnx.checker.check_model(paths[0])
+        except onnx.checker.ValidationError as error:
+            raise PlaceFailure(f"onnx {onnx.__version__} refuses {paths[0]}: {str(error).splitlines()[0]}") from error
+        return f"onnx {onnx.__version__}: its checker accepts the annotated model"
+
+
+def _require_onnx(request: Request, target: str) -> None:
     if not request.model.endswith(".onnx"):
-        raise PlaceFailure(f"--for onnxruntime: expected an .onnx file, got {request.model}")
+        raise PlaceFailure(f"--for {target}: expected an .onnx file, got {request.model}")
+
+
+def _to_annotate(path: str, stem: str) -> Any:
+    """Returns the model. Throws PlaceFailure if its copy in the folder of `stem` would lack its external weights."""
+    import onnx
+
+    model = onnx.load_model(path, load_external_data=False)
+    folder, other = (os.path.realpath(os.path.dirname(os.path.abspath(file))) for file in (path, stem))
+    if any(tensor.data_location == 1 for tensor in model.graph.initializer) and folder != other:
+        raise PlaceFailure(f"-o {stem}: the weights of {path} are in files of its folder, so its annotated copy must "
+                           "be in the same folder")
+    return model
 
 
 def _nodes(request: Request) -> list[int | None]:
@@ -167,7 +288,3 @@ def _with_sources(document: dict[str, Any], values: Sequence[int | None]) -> lis
             if source is not None and is_source(document["ops"][source]):
                 found[source] = found[op]  # the last one in reversed order is the first reader
     return [first if value is None else value for value in found]
-
-
-def _has_external_data(model: Any) -> bool:
-    return any(tensor.data_location == 1 for tensor in model.graph.initializer)

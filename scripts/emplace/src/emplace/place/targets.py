@@ -8,7 +8,7 @@ from .grain import PlaceFailure
 from .target import Target
 
 TARGETS = {"transformers": ("accelerate_target", "DeviceMapTarget"), "pytorch": ("torch_target", "ModulesTarget"),
-           "onnxruntime": ("onnx_target", "OnnxRuntimeTarget"),
+           "onnxruntime": ("onnx_target", "OnnxRuntimeTarget"), "onnx": ("onnx_target", "OnnxTarget"),
            "tensorflow": ("tensorflow_target", "TensorFlowTarget"),
            "llama.cpp": ("llama_cpp_target", "LlamaCppTarget"), "vllm": ("pipeline_targets", "VllmTarget"),
            "deepspeed": ("pipeline_targets", "DeepSpeedTarget"),
