@@ -28,14 +28,14 @@ int Report(int code, const std::string& message) {
 
 // Refuses the commands that only the `emplace` of the Python package has.
 void RefusePythonCommands(int argc, const char* const* argv) {
-  for (const std::string_view name : {"costs", "import", "place", "tune"}) {
+  for (const std::string_view name : {"benchmark", "costs", "import", "place", "tune"}) {
     const int at = argc > 2 && argv[1] == std::string_view("help") ? 2 : 1;
     if (argc <= at || argv[at] != name) continue;
-    const bool needs_wheel = name == "tune";  // searches with the compiled part
+    const bool needs_wheel = name == "benchmark" || name == "tune";  // of the compiled part
     throw InputError(fmt::format(
         "`emplace {}` is a command of the Python package: pip install {}",
         name,
-        needs_wheel ? "'./scripts/emplace[tune]'"
+        needs_wheel ? fmt::format("'./scripts/emplace[{}]'", name)
                     : fmt::format("./scripts/emplace, or from the source tree "
                                   "PYTHONPATH=scripts/emplace/src python3 -m emplace {}",
                                   name)));
@@ -69,7 +69,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddManualCommand(program);
   program.Footer(
       "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
-      "The Python package adds `import` (a model as a graph), `costs` (traces as measured costs),\n"
+      "The Python package adds `benchmark`, `import` (a model as a graph), `costs` (traces as measured costs),\n"
       "`place` (a model to a map) and `tune` (settings of an agent).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
       "$EMPLACE_CUDA_MODULE another file of the CUDA module (libemplace_cuda.so),\n"

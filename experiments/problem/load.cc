@@ -4,13 +4,17 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "framework/base/error.h"
+#include "framework/base/file.h"
+#include "framework/base/json.h"
 #include "framework/cluster/cluster_io.h"
 #include "framework/cost/coarsened_costs.h"
 #include "framework/graph/coarsen.h"
@@ -96,7 +100,23 @@ void CheckDeviceKinds(const Graph& graph,
 }
 
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path) {
-  return MakeCluster(ConfigNode::FromFile(path));
+  const std::string name = path.string();
+  if (!name.ends_with(".json.gz") && !name.ends_with(".json")) {
+    return MakeCluster(ConfigNode::FromFile(path));
+  }
+  static constexpr std::string_view kRecords[] = {"tensors", "ops"};
+  Json cluster;
+  VisitJson(ReadFile(path), name, kRecords, [&](const JsonPart& part) {
+    if (part.key == kInstanceKey && part.value.is_object()) cluster = part.value["cluster"];
+  });
+  if (!cluster.is_object()) {
+    throw InputError(
+        fmt::format("{}: has no cluster under the key \"instance\"; expected a cluster file "
+                    "(.yaml), or a graph "
+                    "file that is an instance",
+                    name));
+  }
+  return MakeCluster(ConfigNode::FromString(cluster.dump(), name + ": instance"));
 }
 
 std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node) {

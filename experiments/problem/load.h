@@ -31,9 +31,10 @@ void CheckDeviceKinds(const Graph& graph,
                       const std::string& where,
                       bool strict = false);
 
-/// Reads a cluster file (framework/cluster/FORMAT.md). Device kinds that the file names but does
-/// not define are read from the configs folder.
-/// @throws InputError as ParseCluster() does
+/// Reads a cluster file (framework/cluster/FORMAT.md), or the cluster of an instance, a graph file
+/// (.json, .json.gz; framework/graph/FORMAT.md). Device kinds that the file names but does not
+/// define are read from the configs folder.
+/// @throws InputError as ParseCluster() does; for a graph file that is no instance
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path);
 /// Makes a cluster from a config in memory, likewise.
 std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node);

@@ -248,6 +248,8 @@ class GraphReader {
     } else if (key == "ops") {
       ReadList(value, "a list of ops");
       has_ops_ = true;
+    } else if (key == kInstanceKey) {
+      Append(extra_, key, value);
     } else {
       Keep(extra_, key, value, kFileKeys, [] { return std::string(); });
     }
@@ -301,15 +303,20 @@ class GraphReader {
     records.push_back(std::move(record));
   }
 
-  // Appends an unknown key to the object text `extra`.
+  // Appends a key to the object text `extra`.
+  static void Append(std::string& extra, std::string_view key, const Json& value) {
+    extra.empty() ? void(extra = "{") : void(extra.back() = ',');
+    extra += QuoteJson(key) + ":" + value.dump() + "}";
+  }
+
+  // Appends an unknown key to the object text `extra`, and counts it for warnings.
   template <class Place>
   void Keep(std::string& extra,
             std::string_view key,
             const Json& value,
             const std::vector<std::string>& known,
             const Place& place) {
-    extra.empty() ? void(extra = "{") : void(extra.back() = ',');
-    extra += QuoteJson(key) + ":" + value.dump() + "}";
+    Append(extra, key, value);
     const auto [at, is_new] =
         unknown_index_.try_emplace(std::string(key), static_cast<int>(unknown_.size()));
     if (is_new) {

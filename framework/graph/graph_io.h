@@ -3,11 +3,15 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "framework/graph/graph.h"
 #include "framework/graph/grouping.h"
 
 namespace emplace {
+
+/// The key of a graph file that is an instance (FORMAT.md, "Instances"), in Graph::extra().
+inline constexpr std::string_view kInstanceKey = "instance";
 
 /// Receives each warning ("resnet.json: ops[3] \"conv\": unknown key \"colour\" kept").
 using WarningSink = std::function<void(const std::string&)>;

@@ -49,7 +49,7 @@ TEST_CASE("environment variables are explained once, in the program's own help")
 TEST_CASE("a wrong command line is told in one line with the choices") {
   CheckRefused(
       RunEmplace({"simulat"}), 2, {"unknown command \"simulat\"", "did you mean \"simulate\"?"});
-  for (const std::string command : {"costs", "import", "place", "tune"}) {
+  for (const std::string command : {"benchmark", "costs", "import", "place", "tune"}) {
     CheckRefused(RunEmplace({command, "model.onnx", "--from", "onnx"}),
                  2,
                  {"`emplace " + command + "` is a command of the Python package: pip install"});

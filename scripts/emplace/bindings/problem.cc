@@ -1,4 +1,7 @@
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
@@ -8,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "agents/registry.h"
+#include "experiments/certify/proof_in_time.h"
 #include "experiments/problem/priority.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_reader.h"
@@ -185,11 +189,21 @@ void MakePythonProblem(PythonProblem* self,
 struct PythonBounds {
   Bounds simple;
   LowerBound proven;
+  std::string ended;
 };
 
-PythonBounds BoundsOf(PythonProblem& self, double seconds) {
+PythonBounds BoundsOf(PythonProblem& self, double seconds, std::optional<Nanos> known) {
   const nb::gil_scoped_release release;
-  return {ComputeBounds(self.searched()), ProveBound(self.searched(), {.seconds = seconds})};
+  const Bounds simple = ComputeBounds(self.searched());
+  if (seconds <= 0) return {simple, ProveBound(self.searched()), ""};
+  Certificate proof = ProveInTime({.problem = self.loaded.searched,
+                                   .how = self.how,
+                                   .best = known,
+                                   .proved = {},
+                                   .seconds = seconds,
+                                   .interrupt = {},
+                                   .improved = {}});
+  return {simple, std::move(proof.bound), std::move(proof.ended)};
 }
 
 std::vector<DeviceIndex> Expanded(const PythonProblem& self, nb::handle placement) {
@@ -267,6 +281,10 @@ void AddProblem(nb::module_& module) {
           "critical_path", [](const B& self) { return self.simple.critical_path; }, "[ns]")
       .def_prop_ro(
           "work", [](const B& self) { return self.simple.work; }, "[ns]")
+      .def_prop_ro(
+          "ended",
+          [](const B& self) { return self.ended; },
+          "why the proof ended; empty without seconds")
       .def("__repr__", [](const B& self) {
         return fmt::format("Bounds({:.6g} ms by {})",
                            static_cast<double>(self.proven.value) / 1e6,
@@ -302,6 +320,10 @@ void AddProblem(nb::module_& module) {
           "num_ops",
           [](const P& self) { return self.loaded.exact->num_ops(); },
           "costs of the whole graph, even if a contracted one is searched")
+      .def_prop_ro(
+          "searched",
+          [](const P& self) { return ProblemView(self.loaded.searched); },
+          "the problem as a search sees it: of the contracted graph if that is searched")
       .def_prop_ro("group_of_op",
                    Array<P>([](const P& p, nb::handle self) {
                      const auto groups = p.loaded.exact->grouping().group_of_op();
@@ -317,8 +339,11 @@ void AddProblem(nb::module_& module) {
       .def("bounds",
            BoundsOf,
            nb::arg("seconds") = 0.0,
+           nb::arg("known") = nb::none(),
+           nb::sig("def bounds(self, seconds: float = 0.0, known: int | None = None) -> Bounds"),
            "Returns proved lower bounds on the objective of every placement that fits. seconds: "
-           "time for methods that\nimprove as long as they run.")
+           "time for the methods of\n`emplace certify`, which improve as long as they run. known: "
+           "the objective of a placement [ns], at which they end.")
       .def("best_single_device",
            SingleDeviceOf,
            "(name, step time [ns]) of the fastest device with all ops that may run there on it "

@@ -10,6 +10,7 @@
 #include "framework/cost/cost_table.h"
 #include "tests/experiments/hdf5_text.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/text.h"
 #include "tests/support/words.h"
 
 using namespace emplace;
@@ -91,6 +92,36 @@ TEST_CASE("the kinds of a cluster file name fits of the menu") {
             "multiprocessors: 40, power: 100, fitted: nvidia_f32}\n"
             "devices: [{name: d, kind: own}]\n");
   CHECK(LoadCluster(folder / "c.yaml")->kind_of(0).fitted->name == "nvidia_f32");
+}
+
+TEST_CASE("the cluster of an instance is in its graph file") {
+  const TempDir folder;
+  const std::string begin =
+      R"({"format": "emplace-graph", "version": 1, "name": "g", "instance": )";
+  const std::string end = R"(, "tensors": [], "ops": []})";
+  WriteText(folder / "i.json",
+            begin +
+                R"({"cluster": {"name": "two", "device_kinds": {"timed": {"class": "gpu"}},
+                    "devices": [{"name": "a", "kind": "timed", "memory": "4GiB"},
+                                {"name": "b", "kind": "timed"}],
+                    "all_to_all": {"bandwidth": "1GB/s"}}})" +
+                end);
+  const auto cluster = LoadCluster(folder / "i.json");
+  CHECK(cluster->name() == "two");
+  CHECK(cluster->DeviceNames() == std::vector<std::string>{"a", "b"});
+  CHECK(cluster->device(0).memory == std::int64_t{4} << 30);
+
+  const auto error_of = [&](const std::string& instance) {
+    WriteText(folder / "j.json", begin + instance + end);
+    return MessageOf<InputError>([&] { LoadCluster(folder / "j.json"); });
+  };
+  for (const char* none : {"{}", "7", R"({"cluster": "two"})"}) {
+    CHECK(error_of(none) == (folder / "j.json").string() +
+                                ": has no cluster under the key \"instance\"; expected a cluster "
+                                "file (.yaml), or a graph file that is an instance");
+  }
+  CHECK(Contains(error_of(R"({"cluster": {"name": "x", "devises": []}})"),
+                 "j.json: instance:1:13: unknown key \"devises\""));
 }
 
 TEST_CASE("costs out of a table are those of a graph that brings them") {

@@ -236,6 +236,17 @@ TEST_CASE("unknown keys are kept under one warning per name") {
   CHECK_NOTHROW(ParseGraph(text, "g.json"));  // without anyone to warn
 }
 
+TEST_CASE("an instance is kept without a warning") {
+  std::vector<std::string> warnings;
+  const std::string text =
+      std::string("{") + kHeader + R"(, "instance": {"version": 1}, "tensors": [], "ops": []})";
+  const Graph graph =
+      ParseGraph(text, "g.json", [&](const std::string& warning) { warnings.push_back(warning); });
+  CHECK(warnings.empty());
+  CHECK(graph.extra() == R"({"instance":{"version":1}})");
+  CHECK(ParseGraph(FormatGraph(graph), "again.json").extra() == graph.extra());
+}
+
 TEST_CASE("many unknown names do not drown the rest") {
   std::string keys;
   for (int i = 0; i < 100; ++i) keys += fmt::format("\"unheard_of_{}\": 0, ", i);

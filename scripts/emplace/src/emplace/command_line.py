@@ -1,4 +1,5 @@
-"""The package's command `emplace`: the C++ program's commands, and in addition costs, import, place and tune."""
+"""The package's command `emplace`: the C++ program's commands, and in addition benchmark, costs, import, place and
+tune."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Sequence
 
 import emplace
 
+from .benchmark import command as benchmark_command
 from .importers import command as import_command
 from .place import command as place_command
 from .trace_costs import command as costs_command
@@ -19,9 +21,10 @@ def tune(arguments: Sequence[str]) -> int:
     return command.main(arguments)
 
 
-COMMANDS = {"costs": costs_command.main, "import": import_command.main, "place": place_command.main,
-            "tune": tune}  # the commands that the C++ program does not have
-SENTENCES = {"costs": "Make measured costs of a graph from traces of your own steps (PyTorch's profiler, Nsight "
+COMMANDS = {"benchmark": benchmark_command.main, "costs": costs_command.main, "import": import_command.main,
+            "place": place_command.main, "tune": tune}  # the commands that the C++ program does not have
+SENTENCES = {"benchmark": "List, check, run and score the benchmark of device placement",
+             "costs": "Make measured costs of a graph from traces of your own steps (PyTorch's profiler, Nsight "
                       "Systems)",
              "import": "Import a model of another framework as a graph file (PyTorch, ONNX, JAX, Keras, traces)",
              "place": "Place a model and write a map for transformers, PyTorch, ONNX Runtime, TensorFlow, llama.cpp "

@@ -1,0 +1,196 @@
+"""Instances of the benchmark, and what is known of each: the best placement and the best proven bound."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..importers import graph_file
+from ..tuning.messages import refuse_unknown
+
+if TYPE_CHECKING:
+    from .. import Problem
+
+TIERS = ("small", "papers", "large")
+RECIPES = "instances.yaml"  # written by hand: of what each instance is made
+KNOWN = "known.yaml"        # written by `make` and `improve`
+_HEAD = """\
+# Written by `emplace benchmark make` and `emplace benchmark improve`: the checksum and the size of each instance, its best
+# known placement (placements/) and its best proven bound. README.md describes the keys.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The best known placement: its objective [ns], the agent that found it, and the date (YYYY-MM-DD)."""
+
+    value: int
+    by: str
+    date: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """A proven lower bound [ns], the method that proved it, the seconds that it was given, and the date."""
+
+    value: int
+    method: str
+    seconds: float
+    date: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """A problem of the benchmark.
+
+    name, tier   of configs/benchmark/instances.yaml
+    about        a sentence
+    path         the graph file with the key `instance` (framework/graph/FORMAT.md)
+    semantics, objective, count_gaps  of the simulation: "queue" or "stream"; "step_time" or "period"; whether the step
+                 lasts until the last device has made its gap
+    sha256       of the file's content after decompression
+    features     num_ops, num_groups, num_devices, edges (per group), communication (transfers of all edges / costs of all
+                 groups), memory (resident bytes / memory of all accelerators), equal_devices, one_device_fits
+    best, bound  None: not known yet
+    searched, proved  seconds of one core that `improve` has spent on it [s]
+    """
+
+    name: str
+    tier: str
+    about: str
+    path: pathlib.Path
+    semantics: str
+    objective: str
+    count_gaps: bool
+    sha256: str
+    features: dict[str, Any]
+    best: Best | None
+    bound: Bound | None
+    searched: float
+    proved: float
+
+    @property
+    def gap(self) -> float | None:
+        """Distance of the best known placement to the bound: best / bound - 1. None: one of them is not known."""
+        if self.best is None or self.bound is None or self.bound.value <= 0:
+            return None
+        return self.best.value / self.bound.value - 1
+
+    @property
+    def placement_path(self) -> pathlib.Path:
+        """File of the best known placement (a placement file of the program)."""
+        return self.path.parent.parent / "placements" / self.path.name
+
+    def problem(self, threads: int = 0) -> Problem:
+        """Returns the problem. threads: that share a batch of evaluations; 0: all cores. Throws InputError."""
+        from .. import Problem
+
+        return Problem(str(self.path), str(self.path), semantics=self.semantics, objective=self.objective,
+                       count_gaps=self.count_gaps, threads=threads)
+
+    def best_placement(self, problem: Problem) -> npt.NDArray[np.uint8]:
+        """Returns the best known placement, uint8 [num_groups]. Throws InputError."""
+        return read_placement(self.placement_path, problem)
+
+
+def read_placement(path: str | os.PathLike[str], problem: Problem) -> npt.NDArray[np.uint8]:
+    """Returns the devices of a placement file by group, uint8 [num_groups].
+
+    Throws InputError naming the file and the op: a file of another kind, an op without device, a device that the cluster
+    does not have, a group on two devices.
+    """
+    from .. import InputError
+
+    if not os.path.exists(path):
+        raise InputError(f"{path}: no such placement file")
+    document = graph_file.read(path)
+    devices = document.get("devices") if isinstance(document, dict) else None
+    if not isinstance(devices, dict):
+        raise InputError(f"{path}: is no placement file: it has no map \"devices\"")
+    index = {name: number for number, name in enumerate(problem.cluster.device_names)}
+    placement = np.full(problem.num_groups, 255, np.uint8)
+    for group, op in zip(problem.group_of_op, problem.graph.op_names):
+        device = index.get(devices.get(op, ""))
+        if device is None:
+            raise InputError(f"{path}: op {op!r}: got device {devices.get(op)!r}; choices: {', '.join(index)}")
+        if placement[group] not in (255, device):
+            raise InputError(f"{path}: op {op!r}: is on {devices[op]!r}, but its group is on "
+                             f"{problem.cluster.device_names[placement[group]]!r}")
+        placement[group] = device
+    return placement
+
+
+def default_folder() -> pathlib.Path:
+    """Returns the folder of the benchmark in the menus of the program."""
+    from .. import _compiled
+
+    return pathlib.Path(_compiled().configs_folder()) / "benchmark"
+
+
+def read_yaml(path: pathlib.Path) -> dict[str, Any]:
+    """Returns the map `instances` of a YAML file. Throws InputError naming the file."""
+    import yaml
+
+    from .. import InputError
+
+    try:
+        document = yaml.load(path.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; expected a folder of the benchmark") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: {' '.join(str(error).split())}") from None
+    found = document.get("instances") if isinstance(document, dict) else None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: expected a map with the key `instances`, a map of names")
+    return found
+
+
+def write_known(folder: pathlib.Path, known: dict[str, Any]) -> None:
+    """Writes known.yaml, sorted by name."""
+    import yaml
+
+    text = yaml.safe_dump({"instances": dict(sorted(known.items()))}, sort_keys=False, default_flow_style=None, width=120)
+    graph_file.write_bytes((_HEAD + text).encode(), folder / KNOWN)
+
+
+def instances(tier: str | None = None, folder: str | os.PathLike[str] | None = None) -> list[Instance]:
+    """Returns the instances of a tier ("small", "papers", "large"), or of all, in the order of instances.yaml.
+
+    folder: of the benchmark; default: the one of the program. Throws InputError for an unknown tier or a broken file.
+    """
+    if tier is not None and tier not in TIERS:
+        refuse_unknown("benchmark", "tier", tier, TIERS)
+    at = pathlib.Path(folder) if folder is not None else default_folder()
+    recipes, known = read_yaml(at / RECIPES), read_yaml(at / KNOWN) if (at / KNOWN).exists() else {}
+    return [_instance(name, recipe, known[name], at) for name, recipe in recipes.items()
+            if name in known and tier in (None, recipe["tier"])]
+
+
+def instance(name: str, folder: str | os.PathLike[str] | None = None) -> Instance:
+    """Returns the instance of this name. Throws InputError with the choices."""
+    every = {one.name: one for one in instances(folder=folder)}
+    if name not in every:
+        refuse_unknown("benchmark", "instance", name, every)
+    return every[name]
+
+
+def checksum(path: pathlib.Path) -> str:
+    """Returns the SHA-256 of a file after decompression, which does not depend on the version of zlib."""
+    import gzip
+
+    data = path.read_bytes()
+    return hashlib.sha256(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).hexdigest()
+
+
+def _instance(name: str, recipe: dict[str, Any], known: dict[str, Any], folder: pathlib.Path) -> Instance:
+    best, bound = known.get("best"), known.get("bound")
+    return Instance(name, recipe["tier"], recipe["about"], folder / "instances" / f"{name}.json.gz", known["semantics"],
+                    known["objective"], known["count_gaps"], known["sha256"], known["features"],
+                    Best(**best) if best else None, Bound(**bound) if bound else None, known.get("searched", 0.0),
+                    known.get("proved", 0.0))
