@@ -37,6 +37,20 @@ bool HasGpus(const Cluster& cluster) {
   return false;
 }
 
+// Returns the pairs of devices of two groups at equal positions, but for those in both. @param
+// first, other  ascending
+std::vector<std::pair<int, int>> Counterparts(const std::vector<int>& first,
+                                              const std::vector<int>& other) {
+  std::vector<int> own, others;
+  std::ranges::set_difference(first, other, std::back_inserter(own));
+  std::ranges::set_difference(other, first, std::back_inserter(others));
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) {
+    pairs.emplace_back(own[i], others[i]);
+  }
+  return pairs;
+}
+
 // Returns the groups of ops that are on one device in every replica.
 Grouping TogetherInAll(const ReplicaDevices& devices) {
   std::map<std::vector<DeviceIndex>, int> labels;
@@ -119,8 +133,8 @@ Graph WithEdges(const PlannedGraph& planned,
 }
 
 // Returns the problem without the times of transfers and collectives.
-std::shared_ptr<const Problem> WithoutCommunication(const Problem& problem) {
-  const Cluster& cluster = problem.cluster();
+std::shared_ptr<const Problem> WithoutCommunication(const std::shared_ptr<const Problem>& problem) {
+  const Cluster& cluster = problem->cluster();
   std::vector<DeviceKind> kinds(cluster.kinds().begin(), cluster.kinds().end());
   for (DeviceKind& kind : kinds) kind.cold_read.reset();
   std::vector<Channel> channels(cluster.channels().begin(), cluster.channels().end());
@@ -134,16 +148,16 @@ std::shared_ptr<const Problem> WithoutCommunication(const Problem& problem) {
       routes.emplace_back(route.begin(), route.end());
     }
   }
-  Costs costs = problem.costs();
-  for (int op = 0; op < problem.num_ops(); ++op) {
+  Costs costs = problem->costs();
+  for (int op = 0; op < problem->num_ops(); ++op) {
     for (int d = 0; d < cluster.num_devices(); ++d) {
       Nanos& cost = costs.time[std::size_t(op) * cluster.num_devices() + d];
       if (cluster.kind_of(d).device_class == DeviceClass::kNetwork && cost < kMaxNanos) cost = 0;
     }
   }
   return std::make_shared<const Problem>(
-      std::make_shared<const Graph>(problem.graph()),
-      problem.grouping(),
+      std::shared_ptr<const Graph>(problem, &problem->graph()),
+      problem->grouping(),
       std::make_shared<const Cluster>(
           cluster.name(),
           std::move(kinds),
@@ -170,20 +184,10 @@ ReplicaDevices MirrorDevices(const PlanSetting& setting,
   // Device of each replica for a device of the first; -1: none.
   std::vector<std::vector<int>> image(groups.size(), std::vector<int>(cluster.num_devices(), -1));
   for (std::size_t r = 0; r < groups.size(); ++r) {
-    std::vector<int> own, others;
     for (int d : groups[0]) {
-      if (std::ranges::binary_search(groups[r], d)) {
-        image[r][d] = d;
-      } else {
-        own.push_back(d);
-      }
+      if (std::ranges::binary_search(groups[r], d)) image[r][d] = d;
     }
-    for (int d : groups[r]) {
-      if (!std::ranges::binary_search(groups[0], d)) others.push_back(d);
-    }
-    for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) {
-      image[r][own[i]] = others[i];
-    }
+    for (const auto& [own, other] : Counterparts(groups[0], groups[r])) image[r][own] = other;
   }
   ReplicaDevices devices(groups.size(), std::vector<DeviceIndex>(first.size()));
   for (std::size_t op = 0; op < first.size(); ++op) {
@@ -272,15 +276,64 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                                  step.cluster->device(placed.device_of_op[op]).name,
                                  fmt::join(choices, ", ")));
   }
+  const std::vector<int> labels(placed.device_of_op.begin(), placed.device_of_op.end());
   placed.problem = std::move(costed).WithGroups(
-      Grouping::Identity(num_ops), Objective::kStepTime, ProblemChecks::kPlacementOnly);
+      Grouping(labels), Objective::kStepTime, ProblemChecks::kPlacementOnly);
   return placed;
 }
 
-Outcome SimulatePlaced(const PlanSetting& setting, const PlacedPlan& placed) {
+Outcome SimulatePlaced(const PlanSetting& setting,
+                       const PlacedPlan& placed,
+                       const OutcomeDetail& detail) {
   SimulatorOptions how{.semantics = setting.semantics};
   how.issue_order = placed.issue_order;
-  return MakeSimulator(placed.problem, how)->Evaluate(Placement{placed.device_of_op});
+  Placement placement;
+  const Grouping& grouping = placed.problem->grouping();
+  for (int group = 0; group < grouping.num_groups(); ++group) {
+    placement.device.push_back(placed.device_of_op[grouping.members(group)[0]]);
+  }
+  return MakeSimulator(placed.problem, how)->Evaluate(placement, detail);
+}
+
+bool OneIsEnough(const PlanSetting& setting,
+                 const Plan& plan,
+                 const std::vector<std::vector<int>>& groups,
+                 const ReplicaDevices& devices) {
+  if (plan.replicas == 1) return true;
+  if (plan.collectives != "network" || plan.states != "replicated") {
+    return false;
+  }
+  const auto shared = [&](int d) { return !HasStages(*setting.cluster, d); };
+  if (std::ranges::any_of(devices[0], shared)) return false;
+  const Costs costs =
+      ComputeCosts(*setting.step, *setting.cluster, setting.where, CostInputsOf(setting));
+  return ReplicasAreAlike(*setting.cluster, groups, DevicesOfEqualCosts(costs)) &&
+         MirrorDevices(setting, groups, devices[0], setting.where) == devices;
+}
+
+std::vector<NamedOutcome> OutcomesByName(const PlanSetting& setting,
+                                         const std::vector<std::vector<int>>& groups,
+                                         const PlacedPlan& placed,
+                                         const Outcome& outcome) {
+  const Cluster& all = *setting.cluster;
+  const Cluster& simulated = placed.problem->cluster();
+  std::vector<int> stands_for(all.num_devices());
+  for (int d = 0; d < all.num_devices(); ++d) stands_for[d] = d;
+  for (std::size_t r = 1; r < groups.size(); ++r) {
+    for (const auto& [own, other] : Counterparts(groups[0], groups[r])) {
+      if (simulated.FindDevice(all.device(other).name) < 0) stands_for[other] = own;
+    }
+  }
+  std::vector<NamedOutcome> outcomes;
+  for (int d = 0; d < all.num_devices(); ++d) {
+    const int as = simulated.FindDevice(all.device(stands_for[d]).name);
+    outcomes.push_back({all.device(d).name, d, as < 0 ? DeviceOutcome{} : outcome.devices[as]});
+  }
+  for (int d = 0; d < simulated.num_devices(); ++d) {
+    const std::string& name = simulated.device(d).name;
+    if (all.FindDevice(name) < 0) outcomes.push_back({name, -1, outcome.devices[d]});
+  }
+  return outcomes;
 }
 
 PlanFigures FiguresOf(const PlanSetting& setting, const PlacedPlan& placed) {
@@ -301,7 +354,7 @@ PlanFigures FiguresOf(const PlanSetting& setting, const PlacedPlan& placed) {
   }
   if (time > 0 && slots > 0) figures.bubble = 1 - busy / (slots * time);
   PlacedPlan free = placed;
-  free.problem = WithoutCommunication(*placed.problem);
+  free.problem = WithoutCommunication(placed.problem);
   if (time > 0) {
     const auto without = static_cast<double>(SimulatePlaced(setting, free).step_time);
     figures.communication = std::max(0.0, 1 - without / time);

@@ -34,11 +34,12 @@ using ReplicaDevices = std::vector<std::vector<DeviceIndex>>;
 
 /// A plan that was applied and placed, ready to be simulated.
 struct PlacedPlan {
-  std::vector<PlannedOp> ops;              ///< [planned ops] the origin of each
-  std::vector<DeviceIndex> device_of_op;   ///< [planned ops]
-  std::vector<int> issue_order;            ///< [planned ops]; empty without an issue order
-  int num_stages = 1;                      ///< of the first replica
-  std::shared_ptr<const Problem> problem;  ///< without an issue order, its graph is InOrder()
+  std::vector<PlannedOp> ops;             ///< [planned ops] the origin of each
+  std::vector<DeviceIndex> device_of_op;  ///< [planned ops]
+  std::vector<int> issue_order;           ///< [planned ops]; empty without an issue order
+  int num_stages = 1;                     ///< of the first replica
+  /// Its groups are the ops of each device. Without an issue order, its graph is InOrder().
+  std::shared_ptr<const Problem> problem;
 };
 
 /// Returns the devices of the other replicas from those of the first: the same device if it is in
@@ -66,10 +67,34 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                      bool one = false);
 
 /// Returns the outcome of a placed plan.
-Outcome SimulatePlaced(const PlanSetting& setting, const PlacedPlan& placed);
+Outcome SimulatePlaced(const PlanSetting& setting,
+                       const PlacedPlan& placed,
+                       const OutcomeDetail& detail = {});
+
+/// Returns whether the first replica stands for all (one_replica.h): there is no other one, or the
+/// replicas are alike, on devices of their own, with replicated states and collectives on the
+/// network device.
+/// @param devices  of each replica
+bool OneIsEnough(const PlanSetting& setting,
+                 const Plan& plan,
+                 const std::vector<std::vector<int>>& groups,
+                 const ReplicaDevices& devices);
+
+struct NamedOutcome {
+  std::string name;
+  int device = -1;  ///< of the setting's cluster; -1: the plan's network device
+  DeviceOutcome outcome;
+};
+
+/// Returns the outcome of each device of the setting's cluster, then of those that the plan adds.
+/// A device of a replica that was not simulated has the outcome of its counterpart in the first.
+std::vector<NamedOutcome> OutcomesByName(const PlanSetting& setting,
+                                         const std::vector<std::vector<int>>& groups,
+                                         const PlacedPlan& placed,
+                                         const Outcome& outcome);
 
 struct PlanFigures {
-  Outcome outcome;
+  Outcome outcome;  ///< on the devices of PlacedPlan::problem
   /// Share of the step in which the devices that have work are idle, on average. CPUs count only in
   /// clusters without GPUs.
   double bubble = 0;

@@ -103,6 +103,9 @@ TEST_CASE("one plan: emplace simulate of the written files gives the same") {
       CHECK(plan["stages"] == 2);
       CHECK(plan["micro_batches"] == 3);
       CHECK(plan["feasible"] == true);
+      // Without files, one of the two replicas is simulated.
+      const auto alone = files.Plan({"--semantics", semantics, "--schedule", schedule, "--json"});
+      CHECK(alone.out == result.out);
       const Json simulated = files.Simulated("out");
       CHECK(simulated["step_time_ns"] == plan["step_time_ns"]);
       CHECK(simulated["simulated"]["semantics"] == semantics);
