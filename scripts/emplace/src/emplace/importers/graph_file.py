@@ -45,6 +45,7 @@ PHASES = ("forward", "backward", "update")
 # Bytes of one element [B]. Types such as "str" have no fixed size and need `num_bytes`.
 DTYPE_BYTES = {name: bits // 8 for name, bits in DTYPE_BITS.items() if bits >= 8}
 MAX_REPORTED_ERRORS = 20
+MAX_RANKS = 64
 
 
 class GraphError(ValueError):
@@ -136,11 +137,15 @@ class Names:
 
 
 class GraphBuilder:
-    """A graph under construction. Ids are assigned in call order, as the format requires."""
+    """A graph under construction. Ids are assigned in call order, as the format requires.
 
-    def __init__(self, name: str, source: Mapping[str, Any] | None = None) -> None:
+    ranks: devices that run the graph together, each with parts of the tensors (FORMAT.md, "Ranks").
+    """
+
+    def __init__(self, name: str, source: Mapping[str, Any] | None = None, ranks: int = 1) -> None:
         self.name = name
         self.source = dict(source or {})
+        self.ranks = ranks
         self.tensors: list[Tensor] = []
         self.ops: list[Op] = []
 
@@ -198,7 +203,8 @@ class GraphBuilder:
 
     def document(self) -> dict[str, Any]:
         """Returns the whole file as plain Python data; keys that equal their default are left out."""
-        return {"format": FORMAT, "version": VERSION, "name": self.name, "source": self.source,
+        return {"format": FORMAT, "version": VERSION, "name": self.name,
+                **({"ranks": self.ranks} if self.ranks > 1 else {}), "source": self.source,
                 "tensors": [tensor.to_json() for tensor in self.tensors],
                 "ops": [op.to_json() for op in self.ops]}
 
@@ -220,6 +226,9 @@ def check(document: Mapping[str, Any]) -> list[str]:
     for key, kind in (("name", str), ("tensors", list), ("ops", list)):
         if not isinstance(document.get(key), kind):
             errors.append(f"{key!r} is missing or not a {kind.__name__}")
+    ranks = document.get("ranks", 1)
+    if not _is_count(ranks) or not 1 <= ranks <= MAX_RANKS:
+        errors.append(f"ranks is {ranks!r}, expected a whole number from 1 to {MAX_RANKS}")
     if errors:
         return errors
     tensors, ops = document["tensors"], document["ops"]
@@ -354,7 +363,8 @@ def summary(document: Mapping[str, Any]) -> str:
     phases = ", ".join(f"{phase} {f[phase + '_ops']:,} ops "
                        f"{amount(f[phase + '_flops'] / 1e9)} GFLOP" for phase in PHASES)
     roles = ", ".join(f"{role} {amount(f[role + '_bytes'] / 1e6)}" for role in ROLES)
-    return (f"{document['name']}: {f['ops']:,} ops, {f['tensors']:,} tensors, "
+    ranks = f"one of {document['ranks']} ranks, " if "ranks" in document else ""
+    return (f"{document['name']}: {ranks}{f['ops']:,} ops, {f['tensors']:,} tensors, "
             f"{f['parameters']:,} parameters, {f['colocation_groups']:,} co-location groups\n"
             f"  {phases}\n"
             f"  MB by role: {roles}\n"

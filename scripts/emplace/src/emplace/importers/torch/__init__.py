@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
-from .. import Dropped, Imported, ImportFailure, require
+from .. import Dropped, Imported, ImportFailure, graph_file, require
 from . import sources
 from .models import MODELS, TrainingSetup
 
@@ -53,6 +53,13 @@ a part of a step:
   --loss none          no loss: backward begins with a gradient of ones for each result of the module that
                        depends on a parameter; targets are not read; an update follows unless --optimizer none
   --inference          only the forward pass, in evaluation mode
+
+a model that several GPUs share:
+  --ranks N            your function divides the module by parallelize_module or fully_shard, over
+                       init_device_mesh("cpu", (N,)) or meshes of more dimensions; it is called as
+                       rank 0 of N, without other processes. The graph is that of one rank: parts of
+                       tensors, and ops collective.all_reduce, all_gather, reduce_scatter, all_to_all.
+                       --batch is that of your function. fully_shard needs --capture eager
 
 the two captures:
   aot        for the graph that compilers and partitioners start from: AOTAutograd's joint forward
@@ -108,6 +115,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--capture", choices=CAPTURE_NAMES, default=CAPTURE_NAMES[0],
                         help="aot: AOTAutograd's joint graph; eager: the ops that eager PyTorch "
                              "launches (default: %(default)s)")
+    parser.add_argument("--ranks", type=_ranks, default=1, metavar="N",
+                        help="the model is divided among N ranks; the graph is that of one, see below")
     parser.add_argument("--list", action=_List, help="print the models of the menu and stop")
 
 
@@ -123,7 +132,8 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     settings = {**source.settings, **_mode(optimizer, without_loss)}
     if options.dtype or source.dtype:
         settings["dtype"] = options.dtype or source.dtype
-    return _record(source.name, source.build, {**settings, "capture": options.capture}, optimizer, without_loss)
+    return _record(source.name, source.build, {**settings, "capture": options.capture}, optimizer, without_loss,
+                   options.ranks)
 
 
 def import_torch(module: torch.nn.Module, inputs: Any, targets: Sequence[torch.Tensor] = (),
@@ -164,23 +174,25 @@ def _mode(optimizer: str | None, without_loss: bool) -> dict[str, str]:
 
 
 def _record(name: str, build: Callable[[], TrainingSetup], settings: Mapping[str, Any],
-            optimizer: str | None, without_loss: bool) -> Imported:
+            optimizer: str | None, without_loss: bool, size: int = 1) -> Imported:
     import torch
 
-    from . import explain, graph, notes, step
+    from . import explain, graph, notes, ranks, step
 
     version = torch.__version__.split("+")[0]
     source = {"framework": f"torch {version}", **settings, "exporter": EXPORTER}
     taken = notes.StepNotes()
     try:
-        recorded = step.record(build, settings["capture"], optimizer, settings.get("dtype"), taken, without_loss)
+        with ranks.world(size):
+            recorded = step.record(build, settings["capture"], optimizer, settings.get("dtype"), taken, without_loss)
+            ranks.require_collectives(size, taken.ops)
     except ImportFailure:
         raise
     except step.StepError as error:
         raise ImportFailure(f"{name}: {error}") from error
     except Exception as error:  # the model's code may throw anything
         raise ImportFailure(explain.explain(name, error, taken.failed_in, settings["capture"])) from error
-    document = graph.make_graph(name, source, taken).document()
+    document = graph.make_graph(name, source, taken, size).document()
     return Imported(document, _dropped(recorded, "gradient" if optimizer == "none" else "update",
                                        graph.without_flops(taken)))
 
@@ -207,6 +219,13 @@ class _List(argparse.Action):
         width = max(map(len, MODELS))
         print("\n".join(f"{name:{width}}  {MODELS[name].sentence}" for name in sorted(MODELS)))
         parser.exit()
+
+
+def _ranks(text: str) -> int:
+    ranks = _positive(text)
+    if ranks > graph_file.MAX_RANKS:
+        raise argparse.ArgumentTypeError(f"{text} ranks are too many; {graph_file.MAX_RANKS} are the most")
+    return ranks
 
 
 def _positive(text: str) -> int:

@@ -11,6 +11,7 @@ import dataclasses
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from . import ranks
 from .notes import Origin, StepNotes
 from .training import Training
 
@@ -27,7 +28,15 @@ class _Watch(TorchDispatchMode):
         self.module = running[-1] if running else ""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if any(map(ranks.is_outer, types)):
+            return NotImplemented  # its calls with local tensors come here, too
         result = func(*args, **(kwargs or {}))
+        node = torch._C._current_autograd_node()
+        if node is not None and node.name() == "torch::autograd::AccumulateGrad":
+            # A gradient is copied since the notes hold it, too.
+            if func is torch.ops.aten.copy_.default:
+                self._notes.same(args[0], args[1])
+            return result
         self._notes.add_call(func, args, kwargs or {}, result, self._origin())
         return result
 
@@ -50,6 +59,9 @@ def capture(training: Training, notes: StepNotes
             return results, {}
         watch.phase = "backward"
         trained = training.trained
+        if ranks.gathers(training.setup.module):  # fully_shard sends gradients when they are accumulated
+            results[0].backward()
+            return results, {name: parameter.grad for name, parameter in trained.items()}
         ends = [result for result in results if result.requires_grad]
         gradients = torch.autograd.grad(ends, list(trained.values()), [torch.ones_like(end) for end in ends],
                                         allow_unused=True)

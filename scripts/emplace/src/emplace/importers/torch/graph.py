@@ -11,7 +11,7 @@ from emplace.importers.union import Union
 from .notes import StepNotes
 
 
-def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphBuilder:
+def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes, ranks: int = 1) -> GraphBuilder:
     """Returns the graph of a recorded step; ops are in the order of the notes."""
     ops, values = notes.ops, notes.values
     kept = [index for index, alive in enumerate(_alive(notes)) if alive]
@@ -20,7 +20,7 @@ def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphB
     names = {index: taken.unique(ops[index].stem) for index in kept}
     labels = _labels(notes)
     controls = _needed_controls(notes, kept)
-    builder = GraphBuilder(name, source)
+    builder = GraphBuilder(name, source, ranks)
     tensor_of: dict[int, int] = {}
 
     def add_tensor(value: int, tensor_name: str) -> int:
@@ -46,7 +46,7 @@ def make_graph(name: str, source: Mapping[str, Any], notes: StepNotes) -> GraphB
         builder.op(op_name, op.kind, [tensor_of[v] for v in op.inputs], outputs,
                    control_inputs=[new_id[c] for c in controls[index]], flops=op.flops or 0,
                    bytes_accessed=None if op.kind in SOURCE_KINDS else op.bytes_accessed,
-                   phase=op.phase, colocate=labels[index], attributes=attributes)
+                   phase=op.phase, colocate=labels[index], device_kinds=op.device_kinds, attributes=attributes)
     return builder
 
 

@@ -29,6 +29,7 @@ import torch.fx.traceback as fx_traceback
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 
+from . import ranks
 from .notes import Origin, StepNotes
 from .training import StepError, Training
 
@@ -36,6 +37,8 @@ from .training import StepError, Training
 def capture(training: Training, notes: StepNotes
             ) -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor | None]]:
     """Notes forward and backward; returns the results and the gradient of each trained parameter."""
+    if ranks.gathers(training.setup.module):
+        raise StepError("fully_shard gathers parameters outside of the joint graph; add --capture eager")
     state = {**training.parameters, **training.buffers}
     arguments = [*state.values(), *training.inputs, *training.targets]
     with contextlib.ExitStack() as stack:
@@ -84,8 +87,9 @@ class _Walk:
         tangents = self._tangents()
         for node in self._module.graph.nodes:
             if node.op == "placeholder":
-                if not isinstance(node.meta["desc"], descriptors.TangentAOTInput):
-                    self._results[node] = self._arguments[_position(node.meta["desc"])]
+                desc = _whole(node.meta["desc"])
+                if desc is not None and not isinstance(desc, descriptors.TangentAOTInput):
+                    self._results[node] = ranks.local(self._arguments[_position(desc)])
             elif node.op == "get_attr":
                 self._results[node] = operator.attrgetter(node.target)(self._module)
             elif node.op == "call_function":
@@ -96,7 +100,8 @@ class _Walk:
 
     def _described_outputs(self) -> list[tuple[torch.fx.Node | None, Any]]:
         output = self._module.graph.output_node()
-        return list(zip(output.args[0], output.meta["desc"]))
+        described = [(node, _whole(desc)) for node, desc in zip(output.args[0], output.meta["desc"])]
+        return [(node, desc) for node, desc in described if desc is not None]
 
     def _tangents(self) -> dict[torch.fx.Node, list[torch.fx.Node]]:
         """Returns the gradients with which backward begins, by result: of the loss, or of the module's results.
@@ -107,7 +112,7 @@ class _Walk:
         made_by = {desc: node for node, desc in self._outputs}
         found: dict[torch.fx.Node, list[torch.fx.Node]] = {}
         for node in self._module.graph.nodes:
-            desc = node.meta.get("desc")
+            desc = _whole(node.meta.get("desc"))
             if node.op == "placeholder" and isinstance(desc, descriptors.TangentAOTInput):
                 found.setdefault(made_by[desc.output], []).append(node)
         return found
@@ -148,12 +153,19 @@ class _Walk:
             if isinstance(desc, descriptors.InputMutationAOTOutput):
                 position = _position(desc.mutated_input)
                 owner = self._names[position] if position < len(self._names) else ""
-                self._notes.store(self._arguments[position], result, owner.rpartition(".")[0])
+                self._notes.store(ranks.local(self._arguments[position]), result, owner.rpartition(".")[0])
             elif isinstance(desc, descriptors.GradAOTOutput):
                 position = _position(desc.grad_of)
                 if position < len(self._names) and self._arguments[position].requires_grad:
                     gradients[self._names[position]] = result
         return gradients
+
+
+def _whole(desc: Any) -> Any:
+    """Returns the description of a DTensor for that of its local tensor, None for that of its mesh."""
+    while isinstance(desc, (descriptors.SubclassGetAttrAOTInput, descriptors.SubclassGetAttrAOTOutput)):
+        desc = desc.base if desc.attr in ranks.INNER.values() else None
+    return desc
 
 
 def _position(desc: Any) -> int:

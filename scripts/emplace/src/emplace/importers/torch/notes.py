@@ -23,7 +23,7 @@ import torch
 from emplace.importers.dtypes import sized
 from emplace.importers.graph_file import RESIDENT_ROLES, SOURCE_KINDS
 
-from . import costs
+from . import costs, ranks
 
 _NO_OPS = {"detach", "alias", "lift_fresh", "lift"}
 # Arguments that are written if `training` is set, although the schema does not say so.
@@ -60,6 +60,7 @@ class OpRecord:
     label: str | None = None  # of the stored state that the op owns or writes in place
     writes: bool = False      # whether it writes in place
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    device_kinds: list[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +94,9 @@ class StepNotes:
         self._writer: dict[int, int] = {}      # storage -> op that wrote it in place last
         self._readers: dict[int, list[int]] = {}  # storage -> ops that read it since then
         self._op_of_sequence_nr: dict[int, int] = {}
+        self._packed: dict[int, list[torch.Tensor]] = {}  # id of a buffer that is sent -> its parts
+        self._unpacked: list[int] = []  # ops that take gathered parameters apart
+        self._renewed: dict[int, torch.Tensor] = {}  # storage -> the tensor that was written into it last
 
     # --- before the step, and its end ---------------------------------------------------------
 
@@ -122,7 +126,13 @@ class StepNotes:
             latest = self._in_storage.get(_storage(tensor))
             if latest is None:  # the zero-cost op comes before the op that reads it
                 return self._add_source(tensor, "constant", "constant", "buffer")
-            self._remember(tensor, latest)  # autograd's own handle of a saved tensor
+            whole = self._renewed.get(_storage(tensor))
+            if whole is not None and _layout(whole) != _layout(tensor):
+                maker = self.ops[self.values[latest].producer]
+                self._add_op(f"{maker.stem.rpartition('/')[0]}/as_strided", "aten.as_strided", maker.phase, [whole],
+                             [tensor], [], is_view=True, module=maker.module, flops=0)
+            else:
+                self._remember(tensor, latest)  # autograd's own handle of a saved tensor
         return self._value_of[id(tensor)]
 
     # --- calls of the step --------------------------------------------------------------------
@@ -132,11 +142,73 @@ class StepNotes:
         """Adds one call of an aten op that returned `result`."""
         returned = list(costs.tensors_in(result))
         given = costs.arguments(func, args, kwargs)
+        if ranks.is_call(func):
+            self._add_collective(func, given, returned, origin)
+            return
+        if ranks.packs(func):
+            self._packed[id(returned[0])] = [*costs.tensors_in(args[0])]
+            self._alive += returned
+            return
         written = self._written(func, given)
         if costs.op_name(func) in _NO_OPS and returned:
             self._remember(returned[0], self.value_of(args[0]))
         elif returned or written:
             self._record(func, args, kwargs, given, result, written, origin)
+
+    def same(self, tensor: torch.Tensor, other: torch.Tensor) -> None:
+        """Notes that a tensor has the elements of another one, whose memory it shares."""
+        self._remember(tensor, self.value_of(other))
+
+    def _add_collective(self, func: torch._ops.OpOverload, given: Sequence[tuple[torch._C.Argument, Any]],
+                        returned: Sequence[torch.Tensor], origin: Origin) -> None:
+        """Adds a collective, or notes that its result is there.
+
+        What is sent is its last argument, or the tensors that were packed into it. A result in a given buffer is a new
+        tensor.
+        """
+        tensors = [tensor for _, value in given for tensor in costs.tensors_in(value)]
+        if ranks.waits(func):
+            self.same(returned[0], tensors[0])
+            return
+        kind, received = ranks.kind_of(func), tensors[0] if func.namespace == "c10d" else returned[0]
+        sent = self._packed.get(id(tensors[-1]), tensors[-1:])
+        prefix, module, forward_op = self._place(origin)
+        if func.namespace == "c10d" or origin.phase == "backward" and forward_op is None:
+            prefix, module, forward_op = *self._place_of(sent[0], origin, (prefix, module)), None
+        in_place = any(received is tensor for tensor in sent)
+        index = self._add_op(f"{prefix}/{kind}", f"collective.{kind}", origin.phase, sent, [received],
+                             [received] if in_place else [], module=module, forward_op=forward_op, flops=0,
+                             bytes_accessed=sum(map(costs.nbytes, [*sent, received])), device_kinds=["network"],
+                             attributes=ranks.attributes(given))
+        if not in_place:
+            self._renew(received)
+        if func.namespace == "c10d" and kind == "all_gather":
+            # fully_shard has two buffers in the forward pass, and gathers one layer ahead in the backward pass.
+            self.ops[index].after.update(self._unpacked[-2:-1] if origin.phase == "forward" else self._unpacked[-1:])
+
+    def _place_of(self, tensor: torch.Tensor, origin: Origin, otherwise: tuple[str, str]) -> tuple[str, str]:
+        """Returns prefix and module of the last op before a tensor that has a module.
+
+        DTensor and fully_shard call collectives outside of modules, from autograd nodes without a number.
+        """
+        index = self.values[self.value_of(tensor)].producer
+        while index is not None and not self.ops[index].module and self.ops[index].inputs:
+            index = self.values[self.ops[index].inputs[0]].producer
+        if index is None or not self.ops[index].module:
+            return otherwise
+        module = self.ops[index].module
+        return f"{module}/backward" if origin.phase == "backward" else module, module
+
+    def _renew(self, tensor: torch.Tensor) -> None:
+        """Notes that the memory of a tensor holds nothing but its newest value: other handles are views of this one."""
+        storage, value = _storage(tensor), self._value_of[id(tensor)]
+        for other in self._alive:
+            if other is not tensor and _storage(other) == storage:
+                self._value_of.pop(id(other), None)
+        self._renewed[storage] = tensor
+        self._in_storage[storage] = value
+        self._readers[storage] = []
+        self._writer.pop(storage, None)
 
     def store(self, state: torch.Tensor, new: torch.Tensor, module: str) -> None:
         """Makes `new` the value of `state`, as a functional graph returns it.
@@ -178,6 +250,9 @@ class StepNotes:
         inputs = [tensor for _, value in given for tensor in costs.tensors_in(value)]
         fresh = [t for t in costs.tensors_in(result) if not any(t is w for w in written)]
         outputs = fresh + written
+        name, kind = costs.op_name(func), f"{func.namespace}.{costs.op_name(func)}"
+        if func.namespace == "fsdp":  # it fills new buffers
+            kind, inputs, written = ranks.COPIES[name], [t for t in inputs if not any(t is w for w in written)], []
         memory = {_storage(t) for t in inputs}
         is_view = not written and all(_storage(t) in memory for t in fresh)
         if is_view and len(inputs) == len(fresh) == 1:
@@ -185,14 +260,19 @@ class StepNotes:
             if same is not None:
                 self._remember(fresh[0], same)
                 return
-        name = costs.op_name(func)
         prefix, module, forward_op = self._place(origin)
+        if func.namespace == "fsdp":
+            prefix, module, forward_op = *self._place_of(inputs[0], origin, (prefix, module)), None
         index = self._add_op(
-            f"{prefix}/{name}", f"{func.namespace}.{name}", origin.phase, inputs, outputs,
+            f"{prefix}/{name}", kind, origin.phase, inputs, outputs,
             written, module=module, forward_op=forward_op, is_view=is_view,
             flops=0 if is_view else costs.flops(func, args, kwargs, result),
             bytes_accessed=0 if is_view else costs.traffic(name, given, outputs),
             attributes=costs.attributes(given))
+        for tensor in outputs if func.namespace == "fsdp" else ():
+            self._renew(tensor)
+        if name == "split_with_sizes_copy":
+            self._unpacked.append(index)
         if origin.phase == "forward" and origin.sequence_nr is not None:
             # The first op with this number is the op for which autograd made the node.
             self._op_of_sequence_nr.setdefault(origin.sequence_nr, index)

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from emplace.importers.torch.models import TrainingSetup
 
-from . import eager, joint
+from . import eager, joint, ranks
 from .fake import ShapeMode, shape_world, tracing
 from .notes import StepNotes
 from .training import StepError, Training
@@ -88,7 +88,7 @@ def record(build: Callable[[], TrainingSetup], capture: str, optimizer: str | No
                 notes.failed_in = training.failed_in(error)
                 raise
         for result in results:
-            _mark_output(notes, notes.value_of(result))
+            _mark_output(notes, notes.value_of(ranks.local(result)))
         unused = [] if optimizer is None else _update(notes, training.trained, gradients, optimizer)
         return Recorded(training.setup, unused, mode.assumed_reads)
 
@@ -97,6 +97,7 @@ def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, without_l
              mode: ShapeMode) -> Training:
     """Casts the set-up and notes the tensors before the step: inputs, parameters, buffers."""
     module, inputs, targets = setup.module.train(not inference), setup.inputs, setup.targets
+    ranks.require_equal_parts(module)
     if inference or without_loss:
         targets = ()  # only a loss reads them
     elif setup.loss_fn is None:
@@ -110,14 +111,14 @@ def _prepare(setup: TrainingSetup, dtype: str | None, inference: bool, without_l
         for index, tensor in enumerate(tensors):
             name = _name(names, index, otherwise)
             mode.assume(tensor, name, setup.examples.get(name))
-            notes.add_input(tensor, name)
+            notes.add_input(ranks.local(tensor), name)
     training = Training(setup, inputs, targets, dict(module.named_parameters()),
                         dict(module.named_buffers()), inference, without_loss)
     for name, parameter in training.parameters.items():
-        mode.forget(parameter)
-        notes.add_state(parameter, name, "parameter", label=name)
+        mode.forget(ranks.local(parameter))
+        notes.add_state(ranks.local(parameter), name, "parameter", label=name)
     for name, buffer in training.buffers.items():
-        notes.add_state(buffer, name, "buffer", label=name.rpartition(".")[0] or name)
+        notes.add_state(ranks.local(buffer), name, "buffer", label=name.rpartition(".")[0] or name)
     if not inference and not training.trained:
         raise StepError("the module has no parameter that requires a gradient")
     return training
@@ -157,6 +158,7 @@ def _update(notes: StepNotes, trained: dict[str, torch.Tensor],
         if gradient is None:
             unused.append(name)
             continue
+        parameter, gradient = ranks.local(parameter), ranks.local(gradient)
         if optimizer == "none":
             _mark_output(notes, notes.value_of(gradient))
             continue

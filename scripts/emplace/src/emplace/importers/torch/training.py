@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from emplace.importers.torch.models import TrainingSetup
 
+from . import ranks
 from .notes import Origin
 
 
@@ -38,6 +39,12 @@ class Training:
     area: str = ""
 
     @property
+    def divided(self) -> bool:
+        """Returns whether parameters are DTensors that no module gathers by itself."""
+        return not ranks.gathers(self.setup.module) and any(
+            ranks.is_outer(type(parameter)) for parameter in self.parameters.values())
+
+    @property
     def start(self) -> Origin:
         """Returns the origin of the gradient with which backward begins."""
         return Origin("backward", area="model" if self.without_loss else "loss")
@@ -57,10 +64,13 @@ class Training:
         args, kwargs = tuple(inputs), {}
         if self.setup.keywords:
             args, kwargs = (), _nested(dict(zip(self.setup.input_names, inputs, strict=True)))
+        if state is None and self.divided:
+            state = self.parameters
         if state is None:
             output = self.setup.module(*args, **kwargs)
         else:
-            output = torch.func.functional_call(self.setup.module, dict(state), args, kwargs)
+            aligned = {name: ranks.reduced(tensor) for name, tensor in state.items()}
+            output = torch.func.functional_call(self.setup.module, aligned, args, kwargs)
         if self.inference or self.without_loss:
             results = tuple({id(t): t for t in pytree.tree_leaves(output) if isinstance(t, torch.Tensor)}.values())
             if not results:
