@@ -9,6 +9,10 @@ Importing this module registers the id emplace/Placement-v0, whose keywords are 
     env = gymnasium.make("emplace/Placement-v0", graph="inception_v3", cluster="2xk80", formulation="sequential")
     envs = gymnasium.make_vec("emplace/Placement-v0", num_envs=64, problem=problem, formulation="improvement")
 
+and an id for each instance of the benchmark, whose keywords are the others of make_env():
+
+    env = gymnasium.make("emplace/nmt_24_queue-v1", formulation="improvement", horizon=100)
+
 Formulations, for G groups and D devices:
 
   one_shot     one action places everything: MultiDiscrete [D] * G; an episode is one step
@@ -334,5 +338,19 @@ def _problem_of(problem: Problem | None, graph: Any, cluster: Any, options: dict
     return problem
 
 
-if ID not in gymnasium.registry:
+def _register() -> None:
+    from .benchmark.instances import RECIPES, default_folder, instances
+
+    if ID in gymnasium.registry:
+        return
     gymnasium.register(ID, entry_point=f"{__name__}:make_env", vector_entry_point=f"{__name__}:make_vector_env")
+    if not (default_folder() / RECIPES).exists():  # another folder of menus (EMPLACE_CONFIGS)
+        return
+    for one in instances():
+        gymnasium.register(
+            f"emplace/{one.name}-v1", entry_point=f"{__name__}:make_env", vector_entry_point=f"{__name__}:make_vector_env",
+            kwargs={"graph": str(one.path), "cluster": str(one.path), "semantics": one.semantics,
+                    "objective": one.objective, "count_gaps": one.count_gaps})
+
+
+_register()

@@ -11,6 +11,7 @@ from typing import Any, Callable, Sequence
 
 from ..importers.command import exit_code_with_compiled
 from .instances import TIERS, Instance, default_folder, instances
+from .protocol_commands import add_commands
 
 _EPILOG = """\
 The instances are those of configs/benchmark/ (README.md there), or of --folder. `emplace benchmark COMMAND --help`
@@ -19,12 +20,18 @@ describes a command.
 exit codes: 0 done; 1 a check failed, or stopped; 2 wrong input"""
 
 
+_INSTANCES = ("names", "INSTANCE", "names or patterns (default: all)")
+
+
 def main(arguments: Sequence[str], prog: str = "emplace benchmark") -> int:
     """Runs the command. Returns 0 on success; 1 if a check fails or the work is stopped; 2 if the input is wrong."""
     options = _parser(prog).parse_args(arguments)
     sys.path.insert(0, os.getcwd())  # for agents written in Python in this folder
     try:
         return exit_code_with_compiled(prog, lambda: options.does(options))
+    except ImportError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"{prog}: stopped; finished parts are kept", file=sys.stderr)
         return 1
@@ -111,12 +118,21 @@ def _parser(prog: str) -> argparse.ArgumentParser:
                                                  "and proven bounds.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def add(name: str, does: Callable[[argparse.Namespace], int], sentence: str) -> argparse.ArgumentParser:
+    def add(name: str, does: Callable[[argparse.Namespace], int], sentence: str,
+            arguments: tuple[str, str, str] | None = _INSTANCES, common: Sequence[str] = ("folder", "tier", "instances")
+            ) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=sentence, description=sentence)
         command.set_defaults(does=does)
-        command.add_argument("names", nargs="*", metavar="INSTANCE", help="names or patterns (default: all)")
-        command.add_argument("--folder", metavar="DIR", help="folder of the benchmark (default: configs/benchmark)")
-        command.add_argument("--tier", choices=TIERS, help="only instances of this tier")
+        if arguments is not None:
+            dest, metavar, text = arguments
+            command.add_argument(dest, nargs="*" if arguments is _INSTANCES else "+", metavar=metavar, help=text)
+        if "folder" in common:
+            command.add_argument("--folder", metavar="DIR", help="folder of the benchmark (default: configs/benchmark)")
+        if "tier" in common:
+            command.add_argument("--tier", choices=TIERS, help="only instances of this tier")
+        if "instances" in common and arguments is not _INSTANCES:
+            command.add_argument("--instances", dest="names", action="append", default=[], metavar="PATTERN",
+                                 help="only instances whose names match; again for more")
         return command
 
     command = add("list", _list, "List the instances with best known values and bounds")
@@ -129,4 +145,5 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--proof", type=float, default=300, help="time of each proof (default: 300) [s]")
     command.add_argument("--agent", action="append", default=[], metavar="NAME", help="instead of the three best ones")
     command.add_argument("--rounds", type=int, default=1, help="times through all instances (default: 1)")
+    add_commands(add, _chosen, table)
     return parser

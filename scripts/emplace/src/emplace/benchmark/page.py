@@ -1,0 +1,52 @@
+"""The table of the benchmark as a page with pictures and data."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Iterable
+
+from .instances import Instance
+from .pictures import excess_by_size, performance_profile, solved_over_time
+from .results_file import Results
+from .scores import CAP, markdown_rows, score, text
+
+
+def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.PathLike[str]) -> list[pathlib.Path]:
+    """Writes FILE.md and, beside it, FILE_profile.png, FILE_time.png, FILE_size.png, FILE_scores.csv, FILE_finals.csv.
+
+    Returns their paths. Throws InputError as score(), and for a name without .md.
+    """
+    from .. import InputError
+
+    page = pathlib.Path(output)
+    if page.suffix != ".md":
+        raise InputError(f"-o {page}: expected a name that ends in .md")
+    scores = score(loaded, chosen)
+
+    def beside(ending: str) -> pathlib.Path:
+        return page.with_name(f"{page.stem}_{ending}")
+
+    drawn = {"profile": performance_profile(scores), "time": solved_over_time(loaded, scores), "size": excess_by_size(scores)}
+    for name, figure in drawn.items():
+        figure.savefig(beside(f"{name}.png"), dpi=110)
+    scores.table.to_csv(beside("scores.csv"), index=False)
+    scores.finals.to_csv(beside("finals.csv"), index=False)
+    page.write_text(f"""# Scores of the benchmark
+
+{len(loaded.runs)} searches with budgets of {', '.join(loaded.budgets)} on {len(scores.known)} instances. In brackets: 95 %
+intervals by bootstrap over instances. *Within 1 %*: share of the searches whose placement is at most 1 % above the best known
+value. *Expected*: expected running time until then, if failing searches are restarted (COCO), and its ratio to that of the
+fastest agent. *Gap* and *excess*: mean distances to the proven bound and to the best known value; a distance counts as
+{CAP:.0%} at most, and a search without a placement that fits as {CAP:.0%}.
+
+{text(scores, markdown_rows)}
+![Share of instances by distance to the best known value]({beside('profile.png').name})
+
+![Share of searches within 1 % of the best known value, over time]({beside('time.png').name})
+
+![Mean distance to the best known value by size of the instance]({beside('size.png').name})
+
+Data: [scores]({beside('scores.csv').name}), [values of each agent and instance]({beside('finals.csv').name}).
+""", encoding="utf-8")
+    return [page, *(beside(f"{name}.png") for name in drawn), beside("scores.csv"), beside("finals.csv")]
