@@ -14,7 +14,8 @@ Searches   search (in memory), run (like `emplace run`: HDF5 results, tables, re
            Progress (the argument of their callbacks); tune (settings of agents by Optuna, like `emplace tune`)
            -> Tuned
 Agents     Agent: the base of your own agents, which search(), run() and YAML ("python:module.Class") accept
-Modules    emplace.env        Gymnasium environments, registered as emplace/Placement-v0
+Modules    emplace.benchmark  instances with best known placements and bounds; runs, scores (`emplace benchmark`)
+           emplace.env        Gymnasium environments, registered as emplace/Placement-v0 and emplace/INSTANCE-v1
            emplace.importers  models of other frameworks as graphs (`emplace import`)
            emplace.results    results files as data frames, tables and pictures
            emplace.published  published measurements of GPUs beside simulations (a command)
@@ -65,7 +66,7 @@ _PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "costs_from_trace"
            "import_torch": "importers.torch", "Progress": "searches", "run": "searches",
            "search": "searches", "Tuned": "tuning.study",
            "tune": "tuning.study"}  # the module of each; the other names are in the compiled module
-_ROOMS = ("env", "importers", "pictures", "results")
+_ROOMS = ("benchmark", "env", "importers", "pictures", "results")
 
 
 def __getattr__(name: str) -> Any:

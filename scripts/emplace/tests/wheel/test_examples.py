@@ -62,6 +62,18 @@ class Examples(unittest.TestCase):
         self.assertEqual(pictures, 2)
         self.assertIn("ms on gpu:0", printed)
 
+    @unittest.skipIf(needs("matplotlib", "pandas", "h5py"), needs("matplotlib", "pandas", "h5py"))
+    def test_the_notebook_of_the_benchmark(self) -> None:
+        import matplotlib
+        import notebooks
+
+        matplotlib.use("Agg")
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(tempfile, "tempdir", folder):
+            pictures, printed = notebooks.check(self, os.path.join(EXAMPLES, "benchmark.ipynb"))
+        self.assertEqual(pictures, 2)
+        self.assertRegex(printed, "planted_40x2: .* ms, best known 2 ms")
+        self.assertRegex(printed, "(mine|hill_climb) is better than|no significant difference between mine and hill_climb")
+
     @unittest.skipIf(needs("torch", "transformers", "accelerate", "onnx"),
                      needs("torch", "transformers", "accelerate", "onnx"))
     def test_a_map_for_each_target(self) -> None:

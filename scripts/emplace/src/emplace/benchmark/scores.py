@@ -196,9 +196,8 @@ def text(scores: Score, form: Callable[[list[list[str]]], str]) -> str:
     for row in scores.table.to_dict("records"):
         cells = [str(row["agent"]), str(row["instances"])]
         for name, (_, form_of) in columns.items():
-            span = "" if name in times or name == "fits" else \
-                f" ({form_of(row[name + '_low'])} .. {form_of(row[name + '_high'])})"
-            cells.append(form_of(row[name]) + span)
+            value, low, high = (form_of(row[name + end]) for end in ("", "_low", "_high"))
+            cells.append(value if name in times or name == "fits" or value == low == high else f"{value} ({low} .. {high})")
         rows.append(cells)
     lines = [f"- {note}" for note in [*scores.notes, *better_text(scores)]]
     return form(rows) + "\n" + "\n".join(lines) + "\n"
