@@ -211,6 +211,7 @@ class Protocol(Case):
         self.assertGreater(loaded.machines[0]["evaluations_per_second"], 0)
         self.assertIn("holds results; --resume continues them", command(*arguments, code=2).stderr)
         command(*arguments, "--resume")
+        self.assertIn("was made with another sweep", command(*arguments, "--resume", "--threads", "2", code=2).stderr)
         self.assertEqual(len(load([self.path("out")]).machines), 2)
 
         table = self.run_command("score", self.path("out"))

@@ -38,7 +38,7 @@ def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.Path
     budget:   of a search: "10s", "2min", "1h", or evaluations: "10000e"
     seeds:    number of seeds: 0, 1, ...
     jobs:     concurrent searches; 0: one per core   threads: of a search
-    launcher: of the sweep ("slurm", "hyperqueue", "mpi"); empty: child processes
+    launcher: of the sweep, "slurm" or "hyperqueue"; empty: child processes
     resume:   continue the runs in the folder
     Throws InputError: no instance, an unknown agent, a folder with results. A sweep that ends with 1 (stopped, or a search
     failed) leaves the results of its other searches.
@@ -58,11 +58,12 @@ def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.Path
     record["machines"].append({
         "host": platform.node(), "cores": len(os.sched_getaffinity(0)), "evaluations_per_second": round(reference_speed()),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")})
-    _write(folder / RUN, record)
     code: int = _compiled().run_program(["emplace", "sweep", str(folder / "sweep.yaml"), "-o", str(folder / SWEEP), "--jobs",
                                          str(jobs), *["--resume"] * resume, *["--quiet"] * quiet])
-    if any(folder.glob(f"{SWEEP}/runs/*.h5")):
-        pack(folder)
+    if code != 2:
+        _write(folder / RUN, record)
+        if any(folder.glob(f"{SWEEP}/runs/*.h5")):
+            pack(folder)
     return code
 
 

@@ -92,7 +92,7 @@ def add_commands(add: Callable[..., argparse.ArgumentParser], chosen: Chosen, ta
     command.add_argument("--seeds", type=int, default=3, metavar="N", help="number of seeds (default: 3)")
     command.add_argument("--jobs", type=int, default=0, metavar="N", help="concurrent searches (default: one per core)")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="of each search (default: 1)")
-    command.add_argument("--launcher", default="", metavar="NAME", help="hyperqueue, mpi or slurm, as in `emplace sweep`")
+    command.add_argument("--launcher", default="", choices=("hyperqueue", "slurm"), help="as in `emplace sweep`")
     command.add_argument("-o", "--output", metavar="DIR", help="folder (default: results/benchmark)")
     command.add_argument("--resume", action="store_true", help="continue the runs in the folder")
     command.add_argument("--quiet", action="store_true", help="print no progress on stderr")
