@@ -33,7 +33,7 @@ ARROWS = {
     "experiments/provenance/": "experiments/console/",
     "experiments/problem/": "experiments/provenance/",
     "experiments/info/": "experiments/problem/",
-    "experiments/plan/": "experiments/problem/",
+    "experiments/plan/": "experiments/report/",
     "experiments/[^/]+$": "experiments/provenance/",
     "experiments/run/": "experiments/problem/",
     "experiments/export/": "experiments/run/",

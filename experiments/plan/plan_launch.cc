@@ -70,6 +70,55 @@ std::string Megatron(const FoundPlan& plan,
   return text;
 }
 
+std::string DeepSpeed(const FoundPlan& plan,
+                      const std::vector<std::string>& layers,
+                      int micro_batch,
+                      int batch) {
+  const int replicas = plan.plan.replicas;
+  std::string text = fmt::format(
+      "# DeepSpeed: {} replica(s) of {} stage(s); not tried out. Give deepspeed.initialize() this "
+      "configuration.\n"
+      "CONFIG = {{\n"
+      "    \"train_batch_size\": {},\n"
+      "    \"train_micro_batch_size_per_gpu\": {},\n"
+      "    \"gradient_accumulation_steps\": {},\n"
+      "    \"zero_optimization\": {{\"stage\": {}}}\n"
+      "}}\n",
+      replicas,
+      plan.num_stages,
+      batch,
+      micro_batch,
+      plan.plan.micro_batches,
+      plan.plan.states == "zero1" ? 1 : 0);
+  if (plan.num_stages == 1) {
+    if (plan.recompute) text += "# The model recomputes the activations of every block.\n";
+    return text;
+  }
+  std::vector<int> bounds = {0};
+  bounds.insert(bounds.end(), plan.stages[0].end.begin(), plan.stages[0].end.end());
+  return text + fmt::format(R"(
+# model=PlannedPipeline(layers=[{}], num_stages={}, loss_fn=...{})
+# Stages run 1F1B. The process of a stage of a replica has the rank stage * {} + replica.
+from deepspeed.pipe import PipelineModule
+
+BOUNDS = [{}]  # stage i has layers BOUNDS[i] ... BOUNDS[i + 1] - 1 of the list
+
+
+class PlannedPipeline(PipelineModule):
+    def _partition_layers(self, method="uniform"):
+        if len(self._layer_specs) != BOUNDS[-1] or self._topo.get_dim("pipe") != len(BOUNDS) - 1:
+            raise ValueError(f"expected {{BOUNDS[-1]}} layers in {{len(BOUNDS) - 1}} stages")
+        stage = self._topo.get_coord(self.global_rank).pipe
+        self.parts = BOUNDS
+        self._set_bounds(start=BOUNDS[stage], stop=BOUNDS[stage + 1])
+)",
+                            fmt::join(layers, ", "),
+                            plan.num_stages,
+                            plan.recompute ? ", activation_checkpoint_interval=1" : "",
+                            replicas,
+                            fmt::join(bounds, ", "));
+}
+
 std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages) {
   std::vector<int> blocks;
   for (const StageLayers& stage : stages) {
@@ -90,7 +139,7 @@ std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages) 
 }  // namespace
 
 const std::vector<std::string>& LaunchTargets() {
-  static const std::vector<std::string> targets = {"megatron", "vllm"};
+  static const std::vector<std::string> targets = {"deepspeed", "megatron", "vllm"};
   return targets;
 }
 
@@ -103,6 +152,7 @@ std::string LaunchSettings(const std::string& framework,
     ThrowUnknown("--to", "framework", framework, LaunchTargets());
   }
   const std::vector<StageLayers> stages = StagesOfPlan(framework, plan, layers);
+  if (framework == "deepspeed") return DeepSpeed(plan, layers, micro_batch, batch);
   return framework == "vllm" ? Vllm(plan, stages) : Megatron(plan, stages, micro_batch, batch);
 }
 

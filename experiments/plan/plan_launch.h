@@ -9,15 +9,19 @@
 
 namespace emplace {
 
-/// Returns the names of the frameworks for `emplace plan --to`: "megatron", "vllm".
+/// Returns the names of the frameworks for `emplace plan --to`: "deepspeed", "megatron", "vllm".
 const std::vector<std::string>& LaunchTargets();
 
-/// Returns the command line arguments (Megatron-LM), or the environment and arguments (vLLM), as
-/// lines of text.
+/// Returns the command line arguments (Megatron-LM), the environment and arguments (vLLM), or a
+/// Python file (DeepSpeed), as lines of text.
 ///
+/// - deepspeed: CONFIG, a configuration in JSON notation with the sizes of batch and micro-batch,
+///   gradient accumulation and the ZeRO stage of Plan::states. With several stages also a
+///   PipelineModule with the bounds of the stages in the list of layers, since no partition_method
+///   takes bounds; recomputation is its activation_checkpoint_interval
 /// - megatron: degrees, sizes of micro-batch and batch, --pipeline-model-parallel-layout
-/// ("Et*3|t*4|
-///   t*3L": E embedding, t a Transformer block, L loss), full recomputation of every block
+///   "Et*3|t*4|t*3L" (E embedding, t a Transformer block, L loss), full recomputation of every
+///   block
 /// - vllm: pipeline and data parallel sizes, VLLM_PP_LAYER_PARTITION: the blocks of each stage
 /// @param layers       ModelLayers::names of the model
 /// @param micro_batch  samples of a micro-batch

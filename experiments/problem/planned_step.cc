@@ -17,7 +17,8 @@ RunInputs WithPlan(RunInputs step,
   PlannedStep planned = ApplyPlan(*step.graph, *step.cluster, plan, together);
   return {std::make_shared<const Graph>(std::move(planned.planned.graph)),
           std::move(planned.cluster),
-          ParsePasses(ConfigNode::FromString("[colocate]", where))};
+          ParsePasses(ConfigNode::FromString("[colocate]", where)),
+          std::move(planned.planned.ops)};
 }
 
 }  // namespace emplace

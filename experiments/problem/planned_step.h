@@ -7,6 +7,7 @@
 #include "experiments/problem/coarsening_passes.h"
 #include "framework/cost/cost_table.h"
 #include "framework/plan/plan.h"
+#include "framework/plan/planned_graph.h"
 
 namespace emplace {
 
@@ -15,6 +16,7 @@ struct RunInputs {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Cluster> cluster;
   std::vector<CoarseningPass> passes;
+  std::vector<PlannedOp> origin;  ///< [num_ops] of a planned graph; empty without a plan
 };
 
 /// Applies the plan of a run (ApplyPlan()) unless it changes nothing (Plan::IsIdentity()). The

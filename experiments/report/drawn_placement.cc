@@ -21,6 +21,7 @@ std::optional<DrawnPlacement> DrawPlacement(const ProblemRuns& problem,
   const EarlierRun earlier = ReadRun(reader, files);
 
   DrawnPlacement drawn;
+  drawn.origin = earlier.origin;
   std::vector<int> issue_order = earlier.issue_order;
   if (is_file) {
     drawn.label = placement;

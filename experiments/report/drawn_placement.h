@@ -19,6 +19,7 @@ struct DrawnPlacement {
   std::string label;                      ///< "hill_climb.seed2", or the placement file
   LoadedProblem problem;                  ///< as in the run
   std::shared_ptr<const Problem> ops;     ///< with every op in its own group
+  std::vector<PlannedOp> origin;          ///< [num_ops] if the run has a plan, else empty
   std::vector<DeviceIndex> device_of_op;  ///< [num_ops]
   Timeline timeline;                      ///< one step in the run's semantics
   std::vector<double> weight;             ///< [num_ops] time of each op on its device [ns]

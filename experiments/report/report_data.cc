@@ -12,6 +12,7 @@
 #include "experiments/provenance/build_info.h"
 #include "experiments/report/learning_updates.h"
 #include "experiments/report/placement_picture.h"
+#include "experiments/report/plan_picture.h"
 #include "experiments/report/timeline_picture.h"
 #include "experiments/stress/stress_results.h"
 #include "framework/cost/cost_model.h"
@@ -221,6 +222,10 @@ Json ProblemJson(const ProblemRuns& problem,
   json["drawn"] = DrawnJson(*drawn);
   json["levels"] = std::move(levels);
   json["timeline"] = TimelineJson(*drawn->ops, drawn->timeline);
+  json["plan_picture"] = nullptr;
+  if (!drawn->origin.empty()) {
+    json["plan_picture"] = FormatPlanPicture(*drawn->ops, drawn->origin, drawn->timeline, "");
+  }
   json["verification"] = VerificationJson(problem);
   json["stress"] = RobustnessJson(problem);
   return json;

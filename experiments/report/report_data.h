@@ -34,9 +34,9 @@ class GraphList {
 Json ReportHeadJson(const ResultRuns& results, const std::string& title);
 
 /// Returns an entry of "problems": the problem, its agents, the drawn placement with its timeline
-/// and graph, and the results of `emplace verify` and `emplace stress`, if there are any. An agent
-/// has the numbers of FormatTableJson(), its curves over evaluations, seconds and seconds of
-/// hardware, and
+/// and graph, "plan_picture" (FormatPlanPicture(), or null without a plan), and the results of
+/// `emplace verify` and `emplace stress`, if there are any. An agent has the numbers of
+/// FormatTableJson(), its curves over evaluations, seconds and seconds of hardware, and
 ///
 ///   "seeds": [{"label", "step_time_ns" or null, "evaluations", "seconds", "hardware_seconds"}],
 ///   "updates": AgentUpdatesJson()

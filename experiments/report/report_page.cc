@@ -17,10 +17,11 @@ namespace {
 
 // In the order of the page.
 constexpr std::string_view kScripts[] = {
-    "format.js",     "colours.js",      "view.js",     "save.js",      "tables.js",   "dots.js",
-    "summary.js",    "table.js",        "sweep.js",    "curves.js",    "learners.js", "zoom.js",
-    "svg_canvas.js", "gantt.js",        "timeline.js", "placement.js", "folding.js",  "graph.js",
-    "robustness.js", "verification.js", "report.js"};
+    "format.js",       "colours.js",   "view.js",       "save.js",  "tables.js",
+    "dots.js",         "summary.js",   "table.js",      "sweep.js", "curves.js",
+    "learners.js",     "zoom.js",      "svg_canvas.js", "gantt.js", "plan.js",
+    "timeline.js",     "placement.js", "folding.js",    "graph.js", "robustness.js",
+    "verification.js", "report.js"};
 
 std::string Scripts() {
   std::string text;

@@ -185,7 +185,8 @@ LoadedProblem ProblemLoader::Load(const RunPlan& plan) {
   if (strict_) CheckDeviceKinds(*graph, cluster.get(), plan.graph.string(), strict_);
   const std::string where =
       plan.graph.string() + (costs ? " with costs " + plan.costs.string() : "");
-  RunInputs inputs = WithPlan({graph, cluster, plan.passes}, plan.config.plan, where, costs.get());
+  RunInputs inputs =
+      WithPlan({graph, cluster, plan.passes, {}}, plan.config.plan, where, costs.get());
   return MakeProblem(std::move(inputs.graph),
                      std::move(inputs.cluster),
                      inputs.passes,

@@ -147,6 +147,7 @@ EarlierRun ReadRun(const ResultsReader& reader, const RunFiles& files) {
   run.graph = std::move(inputs.graph);
   run.cluster = std::move(inputs.cluster);
   run.passes = std::move(inputs.passes);
+  run.origin = std::move(inputs.origin);
   RequireSameGraph(reader, *run.graph, name);
   RequireSameDevices(reader, *run.cluster, name);
   if (reader.Has("/problem/issue_order")) {

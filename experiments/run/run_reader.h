@@ -14,6 +14,7 @@
 #include "experiments/run/candidate.h"
 #include "experiments/run/run_config.h"
 #include "framework/cost/cost_table.h"
+#include "framework/plan/planned_graph.h"
 #include "framework/results/results_reader.h"
 #include "framework/search/problem.h"
 #include "simulator/simulator.h"
@@ -34,6 +35,7 @@ struct EarlierRun {
   std::shared_ptr<const CostTable> costs;  ///< nullptr: costs of the graph and the roofline model
   std::filesystem::path costs_path;        ///< empty without a cost table
   std::vector<CoarseningPass> passes;      ///< coarsening
+  std::vector<PlannedOp> origin;           ///< [num_ops] if the run has a plan, else empty
   Objective objective = Objective::kStepTime;
   bool simulate_groups = false;             ///< the agents saw the graph of the groups
   Semantics semantics = Semantics::kQueue;  ///< semantics of the search

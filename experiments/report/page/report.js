@@ -11,6 +11,7 @@ function showProblem(index) {
   showSummary(problem);
   showCurves(problem);
   showLearners(problem);
+  showPlan(problem);
   showTimeline(problem);
   showPlacement(problem);
   showRobustness(problem);

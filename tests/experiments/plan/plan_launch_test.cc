@@ -49,6 +49,35 @@ TEST_CASE("vLLM: the blocks of each stage") {
         "--to vllm: a stage has no block; every stage of vLLM needs one");
 }
 
+TEST_CASE("DeepSpeed: a configuration and the bounds of the stages") {
+  FoundPlan plan = TwoStages(4);
+  plan.plan.micro_batches = 8;
+  plan.plan.states = "zero1";
+  plan.recompute = true;
+  const std::string text = LaunchSettings("deepspeed", plan, kLayers, 2, 64);
+  CHECK(text.starts_with(
+      "# DeepSpeed: 4 replica(s) of 2 stage(s); not tried out. Give deepspeed.initialize() this "
+      "configuration.\n"
+      "CONFIG = {\n"
+      "    \"train_batch_size\": 64,\n"
+      "    \"train_micro_batch_size_per_gpu\": 2,\n"
+      "    \"gradient_accumulation_steps\": 8,\n"
+      "    \"zero_optimization\": {\"stage\": 1}\n"
+      "}\n\n"
+      "# model=PlannedPipeline(layers=[input, h.0, h.1, h.2, h.3, output], num_stages=2, "
+      "loss_fn=..., activation_checkpoint_interval=1)\n"));
+  CHECK(text.find("rank stage * 4 + replica") != std::string::npos);
+  CHECK(text.find("\nBOUNDS = [0, 4, 6]  #") != std::string::npos);
+  // One stage is data parallel, without a pipeline.
+  plan.num_stages = 1;
+  plan.stages = {{{6}, {0}}};
+  plan.plan.states = "replicated";
+  const std::string one = LaunchSettings("deepspeed", plan, kLayers, 2, 64);
+  CHECK(one.find("\"stage\": 0}") != std::string::npos);
+  CHECK(one.find("PipelineModule") == std::string::npos);
+  CHECK(one.ends_with("# The model recomputes the activations of every block.\n"));
+}
+
 TEST_CASE("what a framework cannot do is refused") {
   FoundPlan plan = TwoStages(4);
   plan.stages.push_back({{3, 6}, {2, 3}});
@@ -59,7 +88,8 @@ TEST_CASE("what a framework cannot do is refused") {
   CHECK(MessageOf<InputError>([&] { LaunchSettings("vllm", TwoStages(4), merged, 2, 64); }) ==
         "--to vllm: the model has no repeated blocks; name them with --layers");
   CHECK(MessageOf<InputError>([&] { LaunchSettings("megatro", TwoStages(4), kLayers, 2, 64); }) ==
-        "--to: unknown framework \"megatro\"; did you mean \"megatron\"? choices: megatron, vllm");
+        "--to: unknown framework \"megatro\"; did you mean \"megatron\"? choices: deepspeed, "
+        "megatron, vllm");
 }
 
 }  // namespace

@@ -4,9 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/base/json.h"
+#include "framework/cluster/cluster_io.h"
+#include "framework/graph/graph_io.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/machine/measured_machine.h"
 #include "tests/experiments/sweep/sweep_files.h"
+#include "tests/framework/plan/training_steps.h"
 #include "tests/support/words.h"
 
 using namespace emplace;
@@ -141,6 +144,23 @@ TEST_CASE("a report holds what the results file says") {
     CHECK(node["device"] == problem["drawn"]["placement"][v]);
     CHECK_FALSE(node.contains("shares"));
   }
+}
+
+TEST_CASE("a run with a plan has the picture of its replicas") {
+  const ReportedRun files;
+  WriteText(files.folder / "step.json", FormatGraph(ChainStep({})));
+  WriteText(files.folder / "gpus.yaml", FormatCluster(EqualGpus(2)));
+  WriteText(files.folder / "plan.yaml",
+            "graph: step.json\ncluster: gpus.yaml\nagents: [heft]\n"
+            "plan: {replicas: 2, micro_batches: 2}\n");
+  REQUIRE(files.Emplace({"run", "plan.yaml", "-o", "plan.h5", "--quiet"}).exit_code == 0);
+  for (const std::string file : {"plan", "r"}) {
+    REQUIRE(files.Emplace({"report", file + ".h5"}).exit_code == 0);
+  }
+  const Json planned = DataOf(files.folder / "plan.html")["problems"][0]["plan_picture"];
+  CHECK(planned.get<std::string>().find("backward of micro-batch 1, replica 1: ") !=
+        std::string::npos);
+  CHECK(DataOf(files.folder / "r.html")["problems"][0]["plan_picture"].is_null());
 }
 
 TEST_CASE("another placement, a title, trace and DOT; without dot") {

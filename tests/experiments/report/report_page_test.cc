@@ -24,6 +24,7 @@ TEST_CASE("nothing in the data can end its element") {
 
 TEST_CASE("the timeline stands before the graph") {
   const std::string page = FormatReport("t", Json::object());
+  CHECK(page.find("<section id=\"plan\" hidden") < page.find("<section id=\"timeline\""));
   CHECK(page.find("<section id=\"timeline\"") < page.find("<section id=\"placement\""));
   CHECK(page.find("<a href=\"#timeline\"") < page.find("<a href=\"#placement\""));
 }
