@@ -1,94 +1,203 @@
 #include "experiments/plan/plan_bound.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "framework/bounds/work_bound.h"
 #include "framework/cost/cost_model.h"
 #include "framework/plan/one_replica.h"
 
 namespace emplace {
 namespace {
 
-// Returns a cluster of these devices without channels.
-Cluster DevicesAlone(const Cluster& cluster, const std::vector<int>& devices) {
-  std::vector<Device> alone;
-  for (int d : devices) {
-    alone.push_back(cluster.device(d));
-    alone.back().neighbors = 0;
+// A dependency of the planned step, with the time of an all-reduce in between.
+struct Wait {
+  int from, to;
+  Nanos delay;
+};
+
+// Returns the times of all-reduces of gradients by their bytes; none if more bytes may take less
+// time. Only rings are known to take longer for more bytes, so that an all-reduce of a bucket takes
+// at least as long as that of one of its gradients.
+std::map<std::int64_t, Nanos> ReduceTimes(const PlanSetting& setting,
+                                          const Graph& graph,
+                                          const Plan& plan) {
+  std::map<std::int64_t, Nanos> times;
+  if (plan.replicas == 1 || HasNetwork(*setting.cluster)) return times;
+  std::vector<std::int64_t> bytes;
+  for (int t = 0; t < graph.num_tensors(); ++t) {
+    for (int reader : graph.readers(t)) {
+      if (graph.op(reader).phase == Phase::kUpdate) times[graph.tensor(t).bytes] = 0;
+    }
   }
-  const std::size_t count = devices.size();
-  return Cluster(cluster.name(),
-                 {cluster.kinds().begin(), cluster.kinds().end()},
-                 std::move(alone),
-                 {},
-                 std::vector<std::vector<int>>(count * count));
+  for (const auto& [each, time] : times) bytes.push_back(each);
+  const std::vector<Nanos> found = AllReduceTimes(setting, plan, bytes);
+  for (std::size_t i = 0; i < bytes.size(); ++i) times[bytes[i]] = found[i];
+  return times;
 }
 
-// Returns the devices of a group on which a plan may place an op: those with stages on which it may
-// run, else the others.
-// @param cost  [num_devices] of the op
-std::vector<int> DevicesForOp(const Cluster& cluster,
-                              const std::vector<int>& group,
-                              const Nanos* cost) {
-  std::vector<int> stages, others;
-  for (int d : group) {
-    if (cost[d] < kMaxNanos) (HasStages(cluster, d) ? stages : others).push_back(d);
+// Returns the dependencies in topological order of the later ops.
+std::vector<Wait> WaitsOf(const Graph& graph, const std::map<std::int64_t, Nanos>& reduce) {
+  std::vector<Wait> waits;
+  for (int op : graph.topological_order()) {
+    for (int before : graph.predecessors(op)) waits.push_back({before, op, 0});
+    if (graph.op(op).phase != Phase::kUpdate) continue;
+    for (int t : graph.reads(op)) {
+      const int producer = graph.tensor(t).producer;
+      const bool gradient = producer >= 0 && graph.op(producer).phase != Phase::kUpdate &&
+                            !graph.op(producer).IsStorage();
+      const auto time = reduce.find(graph.tensor(t).bytes);
+      if (gradient && time != reduce.end()) waits.push_back({producer, op, time->second});
+    }
   }
-  return stages.empty() ? others : stages;
+  return waits;
 }
 
-bool HasNetwork(const Cluster& cluster) {
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) return true;
+// The longest ways to the start and from the finish of each op, on the devices of a group.
+struct Ways {
+  std::vector<Nanos> head, tail;  // [planned ops] [ns]
+  Nanos longest = 0;              // [ns]
+};
+
+Ways WaysOf(const PlanSetting& setting,
+            const LayerCosts& costs,
+            const std::vector<Wait>& waits,
+            const std::vector<int>& group) {
+  const int num_ops = costs.planned.graph.num_ops();
+  Ways ways{.head = std::vector<Nanos>(num_ops), .tail = std::vector<Nanos>(num_ops)};
+  std::vector<Nanos> least(num_ops);
+  for (int op = 0; op < num_ops; ++op) {
+    if (costs.planned.ops[op].role == PlannedRole::kAccumulate) continue;
+    // A plan places an op on a device with stages if it may run on one.
+    std::array<Nanos, 2> of{kMaxNanos, kMaxNanos};
+    for (int d : group) {
+      Nanos& cost = of[HasStages(*setting.cluster, d) ? 0 : 1];
+      cost = std::min(cost, costs.times.at(op, d));
+    }
+    const Nanos cost = of[0] < kMaxNanos ? of[0] : of[1];
+    if (cost < kMaxNanos) least[op] = cost;
   }
-  return false;
+  for (const auto& [from, to, delay] : waits) {
+    ways.head[to] = std::max(ways.head[to], ways.head[from] + least[from] + delay);
+  }
+  for (auto wait = waits.rbegin(); wait != waits.rend(); ++wait) {
+    const auto& [from, to, delay] = *wait;
+    ways.tail[from] = std::max(ways.tail[from], delay + least[to] + ways.tail[to]);
+  }
+  for (int op = 0; op < num_ops; ++op) {
+    ways.longest = std::max(ways.longest, ways.head[op] + least[op] + ways.tail[op]);
+  }
+  return ways;
+}
+
+// Returns the jobs of the layers on a device. [layers]
+std::vector<std::vector<Job>> JobsOf(const LayerCosts& costs,
+                                     const Ways& ways,
+                                     int device,
+                                     int micro_batches) {
+  std::vector<std::map<std::pair<Nanos, Nanos>, Nanos>> times(
+      costs.num_layers);  // by head and tail
+  const Nanos unit = std::max<Nanos>(1, ways.longest / 1024);
+  for (int op = 0; op < costs.planned.graph.num_ops(); ++op) {
+    const Nanos cost = costs.times.at(op, device);
+    if (cost == kMaxNanos) continue;
+    const Nanos head = ways.head[op] / unit * unit, tail = ways.tail[op] / unit * unit;
+    times[costs.layer_of_op[op]][{head, tail}] += cost * costs.Executions(op, micro_batches);
+  }
+  std::vector<std::vector<Job>> jobs(costs.num_layers);
+  for (int l = 0; l < costs.num_layers; ++l) {
+    for (const auto& [way, time] : times[l]) {
+      if (time > 0) jobs[l].push_back({way.first, time, way.second});
+    }
+  }
+  return jobs;
 }
 
 }  // namespace
 
-PlanWork BoundPlanWork(const PlanSetting& setting,
+PlanBounds::PlanBounds(const PlanSetting& setting,
                        const LayerCosts& costs,
-                       const std::vector<std::vector<int>>& groups,
-                       int micro_batches) {
+                       const Plan& plan,
+                       const std::vector<std::vector<int>>& groups)
+    : setting_(setting), costs_(costs), micro_batches_(plan.micro_batches) {
   const Cluster& cluster = *setting.cluster;
-  PlanWork work;
-  std::set<std::vector<Nanos>> known;  // groups of equal costs have equal bounds
+  const bool period = setting.objective == Objective::kPeriod;
+  const Graph& graph = costs.planned.graph;
+  const std::vector<Wait> waits = WaitsOf(graph, ReduceTimes(setting, graph, plan));
+  const std::vector<int> alike = DevicesOfEqualCosts(costs.times);
+  using Kind = std::tuple<bool, int, std::int64_t, int>;
+  std::set<std::vector<Kind>> known;  // groups of equal devices have equal bounds
   for (const std::vector<int>& group : groups) {
-    std::vector<Nanos> jobs;
-    for (int d : group) work.slots = std::max(work.slots, cluster.device(d).slots);
-    const auto num_stage_devices =
-        std::ranges::count_if(group, [&](int d) { return HasStages(cluster, d); });
-    Nanos least_sum = 0;
-    for (std::size_t job = 0; job < costs.job_times.size(); ++job) {
-      const LayerCosts::Times times = costs.job_times[job];
-      const Nanos count = times == LayerCosts::Times::kOnce           ? 1
-                          : times == LayerCosts::Times::kMicroBatches ? micro_batches
-                                                                      : micro_batches - 1;
-      const Nanos* cost = &costs.job_cost[job * costs.num_devices];
-      const std::vector<int> choices = DevicesForOp(cluster, group, cost);
-      Nanos least = kMaxNanos, most = 0;
-      for (int d : choices) {
-        least = std::min(least, cost[d]);
-        most = std::max(most, cost[d]);
-      }
-      if (count == 0 || most == 0) continue;
-      for (int d : group) {
-        const bool chosen = std::ranges::find(choices, d) != choices.end();
-        jobs.push_back(chosen ? cost[d] * count : kMaxNanos);
-      }
-      // Other ops need not be on one of the S devices of stages.
-      const bool everywhere =
-          std::ssize(choices) == num_stage_devices && HasStages(cluster, choices[0]);
-      if (everywhere) least_sum += least * count;
+    std::vector<Kind> kinds;
+    std::map<Kind, std::vector<int>> of_kind;
+    for (int d : group) {
+      const Device& device = cluster.device(d);
+      kinds.emplace_back(HasStages(cluster, d), alike[d], device.memory, device.slots);
+      if (HasStages(cluster, d)) of_kind[kinds.back()].push_back(d);
     }
-    work.least = std::max(work.least, least_sum);
-    if (jobs.empty() || !known.insert(jobs).second) continue;
-    work.time = std::max(work.time, BoundWork(DevicesAlone(cluster, group), jobs).time);
+    std::ranges::sort(kinds);
+    if (!known.insert(kinds).second) continue;
+    Ways ways = WaysOf(setting, costs, waits, group);
+    if (period) {
+      ways = {.head = std::vector<Nanos>(graph.num_ops()),
+              .tail = std::vector<Nanos>(graph.num_ops())};
+    }
+    Group& to = groups_.emplace_back();
+    to.longest = ways.longest;
+    for (auto& [kind, devices] : of_kind) {
+      EqualDevices& on = to.classes.emplace_back();
+      on.slots = period ? 1 : std::get<3>(kind);
+      on.jobs = JobsOf(costs, ways, devices[0], micro_batches_);
+      on.known.assign(std::size_t(costs.num_layers) * (costs.num_layers + 1), -1);
+      on.devices = std::move(devices);
+    }
   }
-  return work;
+}
+
+Nanos PlanBounds::StageBound(EqualDevices& on, int begin, int end) {
+  Nanos& known = on.known[std::size_t(end) * on.jobs.size() + begin];
+  if (known >= 0) return known;
+  std::vector<Job> jobs;
+  for (int l = begin; l < end; ++l) jobs.insert(jobs.end(), on.jobs[l].begin(), on.jobs[l].end());
+  return known = OneMachineBound(jobs, on.slots);
+}
+
+std::vector<Nanos> PlanBounds::WithStages(Schedule schedule) {
+  std::vector<Nanos> bounds(costs_.num_layers);
+  for (Group& group : groups_) {
+    std::vector<std::vector<int>> classes;
+    std::vector<int> class_of(costs_.num_devices);
+    for (EqualDevices& on : group.classes) {
+      for (int d : on.devices) class_of[d] = static_cast<int>(classes.size());
+      classes.push_back(on.devices);
+    }
+    const bool merged = TooManyClasses(classes);
+    for (std::size_t k = 1; merged && k < classes.size(); ++k) {
+      classes[0].insert(classes[0].end(), classes[k].begin(), classes[k].end());
+    }
+    if (merged) classes.resize(1);
+    const auto time = [&](StageChoice stage) {
+      const int in_flight = InFlight(micro_batches_, stage.following, schedule, setting_.objective);
+      Nanos least = kMaxNanos;
+      for (std::size_t k = 0; k < group.classes.size(); ++k) {
+        // Merged devices are as good as the best one.
+        if (!merged && static_cast<int>(k) != class_of[stage.device]) continue;
+        stage.device = group.classes[k].devices[0];
+        if (!costs_.CanFit(stage, *setting_.cluster, in_flight)) continue;
+        least = std::min(least, StageBound(group.classes[k], stage.begin, stage.end));
+      }
+      return least;
+    };
+    const std::vector<BalancedStages> balanced = BalanceStages(costs_.num_layers, classes, time);
+    bounds.resize(std::min(bounds.size(), balanced.size()));
+    for (std::size_t s = 0; s < bounds.size(); ++s) {
+      bounds[s] = std::max({bounds[s], balanced[s].slowest, group.longest});
+    }
+  }
+  return bounds;
 }
 
 std::vector<Nanos> AllReduceTimes(const PlanSetting& setting,
@@ -108,61 +217,6 @@ std::vector<Nanos> AllReduceTimes(const PlanSetting& setting,
     times.push_back(least);
   }
   return times;
-}
-
-Nanos BoundPlanPath(const PlanSetting& setting,
-                    const Plan& plan,
-                    const std::vector<std::vector<int>>& groups) {
-  const Graph& step = *setting.step;
-  const Costs costs =
-      ComputeCosts(step,
-                   *setting.cluster,
-                   setting.where,
-                   {.table = setting.table.get(), .apart = CountsNeighbors(setting.semantics)});
-  // Only rings are known to take longer for more bytes, so that an all-reduce of a bucket takes at
-  // least as long as that of one of its gradients.
-  std::map<std::int64_t, Nanos> reduce;
-  if (plan.replicas > 1 && !HasNetwork(*setting.cluster)) {
-    std::vector<std::int64_t> bytes;
-    for (int t = 0; t < step.num_tensors(); ++t) {
-      for (int reader : step.readers(t)) {
-        if (step.op(reader).phase == Phase::kUpdate) reduce[step.tensor(t).bytes] = 0;
-      }
-    }
-    for (const auto& [each, time] : reduce) bytes.push_back(each);
-    const std::vector<Nanos> times = AllReduceTimes(setting, plan, bytes);
-    for (std::size_t i = 0; i < bytes.size(); ++i) reduce[bytes[i]] = times[i];
-  }
-  Nanos longest = 0;
-  const std::vector<int> alike = DevicesOfEqualCosts(costs);
-  std::map<std::vector<int>, bool> seen;
-  for (const std::vector<int>& group : groups) {
-    std::vector<int> kinds;
-    for (int d : group) kinds.push_back(alike[d]);
-    std::ranges::sort(kinds);
-    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
-    if (!seen.emplace(kinds, true).second) continue;
-    std::vector<Nanos> finish(step.num_ops());
-    for (int op : step.topological_order()) {
-      Nanos ready = 0, cost = kMaxNanos;
-      for (int before : step.predecessors(op)) ready = std::max(ready, finish[before]);
-      if (step.op(op).phase == Phase::kUpdate) {
-        for (int t : step.reads(op)) {
-          const int producer = step.tensor(t).producer;
-          if (producer < 0 || step.op(producer).phase == Phase::kUpdate ||
-              step.op(producer).IsStorage())
-            continue;
-          const auto time = reduce.find(step.tensor(t).bytes);
-          if (time != reduce.end()) ready = std::max(ready, finish[producer] + time->second);
-        }
-      }
-      const Nanos* of_op = &costs.time[std::size_t(op) * costs.num_devices];
-      for (int d : DevicesForOp(*setting.cluster, group, of_op)) cost = std::min(cost, of_op[d]);
-      finish[op] = ready + (cost < kMaxNanos ? cost : 0);
-      longest = std::max(longest, finish[op]);
-    }
-  }
-  return longest;
 }
 
 }  // namespace emplace

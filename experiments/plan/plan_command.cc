@@ -18,6 +18,8 @@
 #include "experiments/plan/plan_search.h"
 #include "experiments/plan/plan_simulation.h"
 #include "experiments/problem/load.h"
+#include "experiments/problem/objective.h"
+#include "experiments/report/plan_picture.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/base/json.h"
@@ -25,6 +27,7 @@
 #include "framework/graph/coarsen.h"
 #include "framework/placement/placement.h"
 #include "framework/plan/plan.h"
+#include "simulator/reference/reference.h"
 
 namespace emplace {
 namespace {
@@ -59,12 +62,11 @@ nlohmann::ordered_json PlanJson(const PlanSetting& setting,
                                 const Plan& plan,
                                 const PlanOptions& options,
                                 const PlacedPlan& placed,
-                                const PlanFigures& figures) {
+                                const PlanFigures& figures,
+                                const std::vector<NamedOutcome>& outcomes) {
   nlohmann::ordered_json devices;
-  const Cluster& cluster = placed.problem->cluster();
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    const DeviceOutcome& device = figures.outcome.devices[d];
-    devices[cluster.device(d).name] = {
+  for (const auto& [name, d, device] : outcomes) {
+    devices[name] = {
         {"busy_ns", device.busy}, {"peak_bytes", device.peak}, {"deficit_bytes", device.deficit}};
   }
   return {{"graph", setting.step->name()},
@@ -75,6 +77,7 @@ nlohmann::ordered_json PlanJson(const PlanSetting& setting,
           {"recompute", plan.recompute},
           {"schedule", options.schedule},
           {"semantics", options.semantics},
+          {"objective", options.objective},
           {"step_time_ns", figures.outcome.step_time},
           {"feasible", figures.outcome.feasible},
           {"bubble", figures.bubble},
@@ -82,46 +85,71 @@ nlohmann::ordered_json PlanJson(const PlanSetting& setting,
           {"devices", std::move(devices)}};
 }
 
+std::string Counted(int number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+std::string MicroBatchesOf(const Plan& plan, const std::string& schedule) {
+  return fmt::format(
+      "{} micro-batch{}, {}", plan.micro_batches, plan.micro_batches == 1 ? "" : "es", schedule);
+}
+
 std::string PlanText(const PlanSetting& setting,
                      const Plan& plan,
                      const PlanOptions& options,
                      const PlacedPlan& placed,
-                     const PlanFigures& figures) {
-  const auto count = [](int number, const char* what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
+                     const PlanFigures& figures,
+                     const std::vector<NamedOutcome>& outcomes) {
   std::string text = fmt::format(
-      "{} on {}: {}, {}, {}, {}, {} semantics\n"
-      "step time      {}{}\n"
+      "{} on {}: {}, {}, {}, {} semantics\n"
+      "{:<15}{}{}\n"
       "bubble         {:.1f} %\n"
       "communication  {:.1f} %\n\n",
       setting.step->name(),
       setting.cluster->name(),
-      count(plan.replicas, "replica"),
-      count(placed.num_stages, "stage"),
-      plan.micro_batches == 1 ? "1 micro-batch"
-                              : fmt::format("{} micro-batches", plan.micro_batches),
-      options.schedule,
+      Counted(plan.replicas, "replica"),
+      Counted(placed.num_stages, "stage"),
+      MicroBatchesOf(plan, options.schedule),
       options.semantics,
+      setting.objective == Objective::kPeriod ? "period" : "step time",
       FormatTime(figures.outcome.step_time),
       figures.outcome.feasible ? "" : ", but does not fit into memory",
       100 * figures.bubble,
       100 * figures.communication);
   std::vector<std::vector<std::string>> rows = {
       {"device", "busy", "peak memory", "memory", "missing"}};
-  const Cluster& cluster = placed.problem->cluster();
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    const DeviceOutcome& device = figures.outcome.devices[d];
-    if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) continue;
+  const Cluster& cluster = *setting.cluster;
+  for (const auto& [name, d, device] : outcomes) {
+    if (d < 0 || cluster.kind_of(d).device_class == DeviceClass::kNetwork) continue;
     if (device.busy == 0 && device.peak == 0) continue;
     const std::int64_t memory = cluster.device(d).memory;
-    rows.push_back({cluster.device(d).name,
+    rows.push_back({name,
                     FormatTime(device.busy),
                     FormatBytes(device.peak),
                     memory == kUnlimitedMemory ? "unlimited" : FormatBytes(memory),
                     device.deficit == 0 ? "" : FormatBytes(device.deficit)});
   }
   return text + FormatColumns(rows);
+}
+
+// Writes timeline.svg into the folder.
+void WritePicture(const PlanSetting& setting,
+                  const PlacedPlan& placed,
+                  const Plan& plan,
+                  const std::string& schedule,
+                  const std::filesystem::path& folder) {
+  SimulatorOptions how{.semantics = setting.semantics};
+  how.issue_order = placed.issue_order;
+  const Timeline timeline = SimulateReference(*placed.problem, placed.device_of_op, how);
+  const std::string title = fmt::format("{} on {}: {}, {}, {}; step time {}",
+                                        setting.step->name(),
+                                        setting.cluster->name(),
+                                        Counted(plan.replicas, "replica"),
+                                        Counted(placed.num_stages, "stage"),
+                                        MicroBatchesOf(plan, schedule),
+                                        FormatTime(timeline.outcome.step_time));
+  WriteFileAtomically(folder / "timeline.svg",
+                      FormatPlanPicture(*placed.problem, placed.ops, timeline, title));
 }
 
 int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
@@ -139,13 +167,17 @@ int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
         placement.device_of_op, *setting.step, *setting.cluster, options.placement);
     devices = MirrorDevices(setting, groups, placement.device_of_op, options.placement);
   }
-  const PlacedPlan placed = PlacePlan(setting, plan, devices, schedule);
+  const bool one = options.write.empty() && OneIsEnough(setting, plan, groups, devices);
+  if (one) devices.resize(1);
+  const PlacedPlan placed = PlacePlan(setting, plan, devices, schedule, one);
   const PlanFigures figures = FiguresOf(setting, placed);
   if (!options.write.empty()) {
     WritePlacedPlan(setting, placed, figures.outcome.step_time, options.write);
+    WritePicture(setting, placed, plan, options.schedule, options.write);
   }
-  Print(options.json ? PlanJson(setting, plan, options, placed, figures).dump(2) + "\n"
-                     : PlanText(setting, plan, options, placed, figures));
+  const auto outcomes = OutcomesByName(setting, groups, placed, figures.outcome);
+  Print(options.json ? PlanJson(setting, plan, options, placed, figures, outcomes).dump(2) + "\n"
+                     : PlanText(setting, plan, options, placed, figures, outcomes));
   return 0;
 }
 
@@ -166,10 +198,6 @@ int MicroBatchOf(const Graph& graph, const std::string& path, int batch) {
 }
 
 int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
-  if (options.objective != "step_time") {
-    throw InputError(fmt::format("--objective: plans are searched for step_time only, got {}",
-                                 options.objective));
-  }
   if (!options.placement.empty() || !options.write.empty()) {
     throw InputError(
         fmt::format("{}: applies to --plan only; a search writes its best plan with -o",
@@ -199,6 +227,11 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
   if (result.placed) {
     const FoundPlan& best = result.plans[0];
     WritePlacedPlan(graphs[best.graph].setting, *result.placed, best.step_time, options.output);
+    WritePicture(graphs[best.graph].setting,
+                 *result.placed,
+                 best.plan,
+                 best.schedule == Schedule::kGpipe ? "gpipe" : "1f1b",
+                 options.output);
     WriteFileAtomically(std::filesystem::path(options.output) / "plan.yaml",
                         WriteFields(best.plan));
   }
@@ -246,6 +279,7 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
     setting.costs = std::filesystem::absolute(path).lexically_normal().string();
   }
   setting.semantics = ParseSemantics(options.semantics, "--semantics");
+  setting.objective = ParseObjective(options.objective, "--objective");
   if (options.plan.empty()) return RunPlanSearch(options, setting);
   CheckDeviceKinds(*setting.step, setting.cluster.get(), setting.where);
   return RunSinglePlan(options, std::move(setting));
@@ -289,7 +323,7 @@ void AddPlanCommand(Command program) {
       .Add("--write",
            options->write,
            "with --plan: folder to write the graph, cluster and placement to, for `emplace "
-           "simulate`")
+           "simulate`, and timeline.svg, a picture of the passes of each device")
       .Type("DIR");
   command.Add("--batch", options->search.batch, "searches plans with this many samples in a step")
       .Positive();
@@ -303,18 +337,23 @@ void AddPlanCommand(Command program) {
   command.AddFlag("--memory-only",
                   options->search.memory_only,
                   "shows which plans fit into memory, with their peaks, and searches nothing");
-  command.Add("--objective", options->objective, "of the search: step_time").ShowDefault();
   command
-      .Add("-o,--output",
-           options->output,
-           "folder to write the best plan of a search to: plan.yaml, and graph, cluster and "
-           "placement for `emplace simulate`")
+      .Add("--objective",
+           options->objective,
+           "step_time, or period of pipelined steps, whose filling does not count")
+      .ShowDefault();
+  command
+      .Add(
+          "-o,--output",
+          options->output,
+          "folder to write the best plan of a search to: plan.yaml, timeline.svg (a picture of the "
+          "passes of each device), and graph, cluster and placement for `emplace simulate`")
       .Type("DIR");
   command
       .Add("--to",
            options->to,
            "prints the settings with which a framework runs the best plan, instead of the table: "
-           "megatron or vllm")
+           "deepspeed, megatron or vllm")
       .Type("FRAMEWORK");
   command.AddFlag("--json", options->json, "as JSON, times in ns");
   command.Footer(

@@ -13,6 +13,10 @@
 namespace emplace {
 namespace {
 
+bool IsOnce(const Op& op) {
+  return op.phase == Phase::kUpdate || op.IsStorage();
+}
+
 // Adds the bytes of tensors that cross between layers to forward_cut and backward_cut.
 void AddCuts(const Graph& graph, const std::vector<int>& layer, LayerCosts& costs) {
   std::vector<std::int64_t> forward(costs.num_layers + 1), backward(costs.num_layers + 1);
@@ -66,44 +70,58 @@ LayerCosts SumLayers(const PlanSetting& setting,
                      const ModelLayers& layers,
                      std::span<const std::string> recompute,
                      bool several) {
-  const PlannedGraph planned =
-      CopyMicroBatches(Recompute(*setting.step, recompute), several ? 2 : 1);
+  LayerCosts costs{.planned =
+                       CopyMicroBatches(Recompute(*setting.step, recompute), several ? 2 : 1)};
+  const PlannedGraph& planned = costs.planned;
   const Graph& graph = planned.graph;
-  const Costs times =
+  const Costs& times = costs.times =
       ComputeCosts(graph,
                    *setting.cluster,
                    setting.where,
                    {.table = setting.table.get(), .apart = CountsNeighbors(setting.semantics)});
-  LayerCosts costs;
   costs.num_layers = layers.num_layers();
   costs.num_devices = times.num_devices;
   const std::size_t size = costs.at(costs.num_layers, 0);
   for (auto* of : {&costs.forward, &costs.backward, &costs.sum, &costs.update}) of->resize(size);
-  for (auto* of : {&costs.resident, &costs.gradient, &costs.kept}) of->resize(costs.num_layers);
+  for (auto* of : {&costs.resident, &costs.gradient, &costs.kept, &costs.held}) {
+    of->resize(costs.num_layers);
+  }
   std::vector<int> layer(graph.num_ops());  // -1: of a further micro-batch
   for (int op = 0; op < graph.num_ops(); ++op) {
     const PlannedOp& origin = planned.ops[op];
     const bool sum = origin.role == PlannedRole::kAccumulate;
-    layer[op] = origin.micro_batch > 0 ? -1 : layers.layer_of_op[origin.op];
+    costs.layer_of_op.push_back(layers.layer_of_op[origin.op]);
+    layer[op] = origin.micro_batch > 0 ? -1 : costs.layer_of_op[op];
     if (origin.micro_batch > 0 && !sum) continue;
-    const bool once = graph.op(op).phase == Phase::kUpdate || graph.op(op).IsStorage();
     auto& of = sum                                     ? costs.sum
-               : once                                  ? costs.update
+               : IsOnce(graph.op(op))                  ? costs.update
                : graph.op(op).phase == Phase::kForward ? costs.forward
                                                        : costs.backward;
     for (int d = 0; d < costs.num_devices; ++d) {
       const Nanos cost = times.at(op, d);
-      costs.job_cost.push_back(cost);
-      if (cost < kMaxNanos) of[costs.at(layers.layer_of_op[origin.op], d)] += cost;
+      if (cost < kMaxNanos) of[costs.at(costs.layer_of_op[op], d)] += cost;
     }
-    costs.job_times.push_back(sum    ? LayerCosts::Times::kFurther
-                              : once ? LayerCosts::Times::kOnce
-                                     : LayerCosts::Times::kMicroBatches);
   }
-  std::vector<bool> kept(graph.num_tensors());  // read by the backward pass, by root
+  // Read by the backward pass; also by an op of the layer of the producer. By root.
+  std::vector<bool> kept(graph.num_tensors()), held(graph.num_tensors());
+  const auto layer_of = [&](int t) {
+    const int producer = graph.tensor(t).producer;
+    return producer < 0 ? -1 : layer[producer];
+  };
+  const auto everywhere = [&](int op) {  // runs on the device of its stage
+    if (op < 0) return false;
+    for (int d = 0; d < costs.num_devices; ++d) {
+      if (HasStages(*setting.cluster, d) && !times.allowed(op, d)) return false;
+    }
+    return true;
+  };
   for (int t = 0; t < graph.num_tensors(); ++t) {
+    const int root = graph.alias_root(t);
     for (int reader : graph.readers(t)) {
-      if (graph.op(reader).phase == Phase::kBackward) kept[graph.alias_root(t)] = true;
+      if (graph.op(reader).phase != Phase::kBackward) continue;
+      kept[root] = true;
+      if (layer_of(t) != layer_of(root) || layer[reader] != layer_of(root)) continue;
+      if (everywhere(graph.tensor(root).producer) && everywhere(reader)) held[root] = true;
     }
   }
   for (int t = 0; t < graph.num_tensors(); ++t) {
@@ -114,6 +132,7 @@ LayerCosts SumLayers(const PlanSetting& setting,
       costs.resident[l] += tensor.bytes;
     } else if (graph.op(tensor.producer).phase == Phase::kForward) {
       if (kept[t]) costs.kept[l] += tensor.bytes;
+      if (held[t]) costs.held[l] += tensor.bytes;
     } else if (graph.op(tensor.producer).phase == Phase::kBackward) {
       const bool gradient = std::ranges::any_of(graph.readers(t), [&](int reader) {
         return graph.op(reader).phase == Phase::kUpdate ||
@@ -123,7 +142,30 @@ LayerCosts SumLayers(const PlanSetting& setting,
     }
   }
   AddCuts(graph, layer, costs);
+  for (const auto& [of, sums] : {std::pair(&costs.resident, &costs.resident_before),
+                                 std::pair(&costs.held, &costs.held_before)}) {
+    sums->push_back(0);
+    for (std::int64_t bytes : *of) sums->push_back(sums->back() + bytes);
+  }
   return costs;
+}
+
+bool LayerCosts::CanFit(const StageChoice& stage, const Cluster& cluster, int in_flight) const {
+  return resident_before[stage.end] - resident_before[stage.begin] +
+             in_flight * (held_before[stage.end] - held_before[stage.begin]) <=
+         cluster.device(stage.device).memory;
+}
+
+int InFlight(int micro_batches, int following_stages, Schedule schedule, Objective objective) {
+  const bool all = objective == Objective::kPeriod || schedule == Schedule::kGpipe;
+  return all ? micro_batches : std::min(micro_batches, following_stages + 1);
+}
+
+Nanos LayerCosts::Executions(int op, int micro_batches) const {
+  const PlannedOp& origin = planned.ops[op];
+  if (origin.role == PlannedRole::kAccumulate) return micro_batches - 1;
+  if (origin.micro_batch > 0) return 0;
+  return IsOnce(planned.graph.op(op)) ? 1 : micro_batches;
 }
 
 Estimate EstimatePlan(const LayerCosts& costs,
@@ -131,7 +173,9 @@ Estimate EstimatePlan(const LayerCosts& costs,
                       const Stages& stages,
                       int micro_batches,
                       Schedule schedule,
-                      double reduce_ns_per_byte) {
+                      double reduce_ns_per_byte,
+                      Objective objective) {
+  const bool period = objective == Objective::kPeriod;
   const int count = static_cast<int>(stages.end.size());
   std::vector<StageCosts> of;
   std::vector<Nanos> send(count), receive(count);  // message to the next stage, and back
@@ -144,6 +188,25 @@ Estimate EstimatePlan(const LayerCosts& costs,
     if (costs.backward_cut[last] > 0) {
       receive[s] = cluster.TransferTime(b, a, costs.backward_cut[last]);
     }
+  }
+  Estimate estimate;
+  std::int64_t gradients = 0;
+  for (int s = 0; s < count; ++s) {
+    const int in_flight =
+        period || schedule == Schedule::kGpipe ? micro_batches : std::min(micro_batches, count - s);
+    const std::int64_t memory = cluster.device(stages.device[s]).memory;
+    const std::int64_t peak = of[s].resident + of[s].gradient + in_flight * of[s].kept;
+    if (memory < peak) estimate.deficit += peak - memory;
+    gradients += of[s].gradient;
+  }
+  if (period) {
+    estimate.time = static_cast<Nanos>(reduce_ns_per_byte * static_cast<double>(gradients));
+    for (int s = 0; s < count; ++s) {
+      Nanos pass = of[s].forward + of[s].backward + of[s].sum + send[s] + receive[s];
+      if (s > 0) pass += send[s - 1] + receive[s - 1];
+      estimate.time = std::max(estimate.time, micro_batches * pass - of[s].sum + of[s].update);
+    }
+    return estimate;
   }
   // Ends of the passes; 0: not yet. Each stage alternates as its schedule says.
   std::vector<Nanos> forward(std::size_t(count) * micro_batches, -1), backward = forward;
@@ -178,7 +241,6 @@ Estimate EstimatePlan(const LayerCosts& costs,
       }
     }
   }
-  Estimate estimate;
   for (int s = 0; s < count; ++s) {
     Nanos end = free[s];
     if (reduce_ns_per_byte > 0) {
@@ -188,86 +250,34 @@ Estimate EstimatePlan(const LayerCosts& costs,
       end += std::max(reduce - of[s].backward * 4 / 5, reduce / 5);
     }
     estimate.time = std::max(estimate.time, end + of[s].update);
-    const int in_flight =
-        schedule == Schedule::kGpipe ? micro_batches : std::min(micro_batches, count - s);
-    const std::int64_t memory = cluster.device(stages.device[s]).memory;
-    const std::int64_t peak = of[s].resident + of[s].gradient + in_flight * of[s].kept;
-    if (memory < peak) estimate.deficit += peak - memory;
   }
   return estimate;
 }
 
-Stages BalancedStages(const LayerCosts& costs,
-                      const Cluster& cluster,
-                      const std::vector<std::vector<int>>& classes,
-                      int num_stages) {
-  const int num_layers = costs.num_layers, num_classes = static_cast<int>(classes.size());
-  std::vector<std::vector<StageCosts>> before(costs.num_devices);  // [devices][layers + 1] sums
-  for (const std::vector<int>& devices : classes) {
-    for (int d : devices) {
-      before[d].resize(num_layers + 1);
-      for (int l = 0; l < num_layers; ++l) {
-        before[d][l + 1] = before[d][l];
-        before[d][l + 1].forward += costs.forward[costs.at(l, d)] + costs.backward[costs.at(l, d)];
-        before[d][l + 1].resident += costs.resident[l];
-      }
+std::vector<BalancedStages> BalanceLayers(const LayerCosts& costs,
+                                          const Cluster& cluster,
+                                          const std::vector<std::vector<int>>& classes,
+                                          int micro_batches,
+                                          Schedule schedule,
+                                          Objective objective) {
+  std::vector<std::vector<Nanos>> work(
+      costs.num_devices);  // [devices][layers + 1] before the layer
+  for (int d = 0; d < costs.num_devices; ++d) {
+    work[d] = {0};
+    for (int l = 0; l < costs.num_layers; ++l) {
+      const std::size_t at = costs.at(l, d);
+      work[d].push_back(work[d][l] + costs.forward[at] + costs.backward[at]);
     }
   }
-  // A state is the number of used devices of each class, and the last class.
-  struct State {
-    Nanos slowest = kMaxNanos;
-    std::pair<std::vector<int>, int> from;
-    int begin = 0;
-  };
-  using Key = std::pair<std::vector<int>, int>;              // used devices, last class
-  std::vector<std::map<Key, State>> states(num_layers + 1);  // by the layers before
-  states[0][{std::vector<int>(num_classes), -1}] = {.slowest = 0};
-  for (int begin = 0; begin < num_layers; ++begin) {
-    for (const auto& [key, state] : states[begin]) {
-      const auto& [used, last] = key;
-      int stage = 0;
-      for (int count : used) stage += count;
-      if (stage == num_stages) continue;
-      const int previous = last < 0 ? -1 : classes[last][used[last] - 1];
-      for (int k = 0; k < num_classes; ++k) {
-        if (used[k] == static_cast<int>(classes[k].size())) continue;
-        const int device = classes[k][used[k]];
-        Nanos message = 0;
-        if (previous >= 0) {
-          message = cluster.TransferTime(previous, device, costs.forward_cut[begin - 1]);
-          if (message == kMaxNanos) continue;
-        }
-        Key next{used, k};
-        ++next.first[k];
-        const int left = num_stages - stage - 1;
-        for (int end = left == 0 ? num_layers : begin + 1; end <= num_layers - left; ++end) {
-          const StageCosts &a = before[device][begin], &b = before[device][end];
-          if (b.resident - a.resident > cluster.device(device).memory) break;
-          const Nanos slowest = std::max(state.slowest, b.forward - a.forward + message);
-          State& to = states[end][next];
-          if (slowest < to.slowest) to = {slowest, key, begin};
-        }
-      }
-    }
-  }
-  Stages stages;
-  const State* best = nullptr;
-  Key key;
-  for (const auto& [end_key, state] : states[num_layers]) {
-    if (best != nullptr && state.slowest >= best->slowest) continue;
-    best = &state;
-    key = end_key;
-  }
-  for (int end = num_layers; best != nullptr && end > 0;) {
-    const State& state = states[end].at(key);
-    stages.end.push_back(end);
-    stages.device.push_back(classes[key.second][key.first[key.second] - 1]);
-    end = state.begin;
-    key = state.from;
-  }
-  std::ranges::reverse(stages.end);
-  std::ranges::reverse(stages.device);
-  return stages;
+  return BalanceStages(costs.num_layers, classes, [&](const StageChoice& stage) {
+    const int in_flight = InFlight(micro_batches, stage.following, schedule, objective);
+    if (!costs.CanFit(stage, cluster, in_flight)) return kMaxNanos;
+    const Nanos own = work[stage.device][stage.end] - work[stage.device][stage.begin];
+    if (stage.next < 0) return own;
+    const Nanos message =
+        cluster.TransferTime(stage.device, stage.next, costs.forward_cut[stage.end - 1]);
+    return message < kMaxNanos ? own + message : kMaxNanos;
+  });
 }
 
 }  // namespace emplace

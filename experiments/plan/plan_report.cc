@@ -4,12 +4,17 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/console/output.h"
+#include "experiments/problem/objective.h"
 
 namespace emplace {
 namespace {
 
 std::string NameOf(Schedule schedule) {
   return schedule == Schedule::kGpipe ? "gpipe" : "1f1b";
+}
+
+bool IsPeriod(const std::vector<PlanGraph>& graphs) {
+  return graphs[0].setting.objective == Objective::kPeriod;
 }
 
 std::string Share(double share) {
@@ -43,7 +48,7 @@ std::vector<std::string> DegreesOf(const FoundPlan& plan, const std::vector<Plan
           std::to_string(plan.num_stages),
           fmt::format("{} x {}", plan.plan.micro_batches, graphs[plan.graph].size),
           plan.recompute ? "all" : "none",
-          plan.num_stages > 1 ? NameOf(plan.schedule) : "-"};
+          plan.num_stages > 1 && !IsPeriod(graphs) ? NameOf(plan.schedule) : "-"};
 }
 
 std::string MemoryText(const FoundPlan& plan, const Cluster& cluster) {
@@ -165,14 +170,14 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
       result.too_long,
       result.simulated,
       result.complete ? "" : " until the time was over or a stop was requested",
-      FormatTime(result.bound));
+      result.bound < kMaxNanos ? FormatTime(result.bound) : "none, as no parameters fit");
   std::vector<std::vector<std::string>> rows = {{"",
                                                  "replicas",
                                                  "stages",
                                                  "micro-batches",
                                                  "recompute",
                                                  "schedule",
-                                                 "step time",
+                                                 IsPeriod(graphs) ? "period" : "step time",
                                                  "samples/s",
                                                  "fullest device",
                                                  "bubble",
@@ -242,6 +247,7 @@ std::string FormatPlanSearchJson(const PlanSearchResult& result,
                                  {"cluster", graphs[0].setting.cluster->name()},
                                  {"batch", options.batch},
                                  {"semantics", std::string(ToString(graphs[0].setting.semantics))},
+                                 {"objective", ToString(graphs[0].setting.objective)},
                                  {"layers", result.layers},
                                  {"degrees", result.num_degrees},
                                  {"do_not_fit", result.too_large},
@@ -249,7 +255,9 @@ std::string FormatPlanSearchJson(const PlanSearchResult& result,
                                  {"too_large_to_simulate", result.too_long},
                                  {"simulated", result.simulated},
                                  {"complete", result.complete},
-                                 {"bound_ns", result.bound},
+                                 {"bound_ns",
+                                  result.bound < kMaxNanos ? nlohmann::ordered_json(result.bound)
+                                                           : nlohmann::ordered_json(nullptr)},
                                  {"plans", std::move(plans)}};
   if (!options.memory_only) {
     json["usual"] = std::move(usual);

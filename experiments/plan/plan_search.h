@@ -1,11 +1,10 @@
 #pragma once
 
-// Searches the plan of a training step with the shortest step time.
+// Searches the plan of a training step with the shortest step time or period.
 //
 // 1. Degrees: replicas R (divisors of the number of GPUs; of GPUs of several kinds in their order,
-// by
-//    kind, or with equal shares of each kind), stages S, micro-batches M = batch / (R * size of the
-//    graph), recomputation of no or all blocks, GPipe or 1F1B.
+//    by kind, or with equal shares of each kind), stages S, micro-batches M = batch / (R * size of
+//    the graph), recomputation of no or all blocks, GPipe or 1F1B (one of both for the period).
 // 2. Dropped: degrees whose resident bytes fit in no stages, and degrees whose lower bound
 //    (plan_bound.h) is at least the best step time.
 // 3. The rest begins with balanced stages (plan_model.h), improved by the estimate. The best
@@ -53,7 +52,7 @@ struct FoundPlan {
   Nanos bound = 0;             ///< of its degrees, in 2 above [ns]
   Estimate estimate;
   bool simulated = false;
-  Nanos step_time = 0;                   ///< exact if simulated, else estimated [ns]
+  Nanos step_time = 0;                   ///< or period; exact if simulated, else estimated [ns]
   std::int64_t deficit = 0;              ///< bytes that miss on the devices of a replica [B]
   int fullest = -1;                      ///< device with the largest share of its memory in use
   std::int64_t peak = 0;                 ///< of this device [B]
@@ -69,7 +68,9 @@ struct UsualPlan {
 struct PlanSearchResult {
   std::vector<FoundPlan> plans;  ///< of different degrees, the best ten first; all if memory_only
   std::vector<UsualPlan> usual;
-  Nanos bound = 0;  ///< no plan of these graphs on these groups has a shorter step [ns]
+  /// No plan of these graphs with contiguous stages has a shorter step [ns]; kMaxNanos if the
+  /// resident bytes of none fit.
+  Nanos bound = kMaxNanos;
   int num_degrees = 0, too_large = 0, bounded = 0, too_long = 0, simulated = 0;
   bool complete = true;                  ///< false: the time was over before the search ended
   std::string layers;                    ///< how the layers were found: "14 layers (h.*)"

@@ -11,6 +11,7 @@
 
 #include "agents/pipeline_stages/pipeline_stages.h"
 #include "experiments/console/output.h"
+#include "experiments/problem/objective.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/cluster/cluster_io.h"
@@ -30,9 +31,9 @@ CostInputs CostInputsOf(const PlanSetting& setting) {
           .warn = PrintWarning};
 }
 
-bool HasGpus(const Cluster& cluster) {
+bool HasDevices(const Cluster& cluster, DeviceClass device_class) {
   for (int d = 0; d < cluster.num_devices(); ++d) {
-    if (cluster.kind_of(d).device_class == DeviceClass::kGpu) return true;
+    if (cluster.kind_of(d).device_class == device_class) return true;
   }
   return false;
 }
@@ -165,15 +166,19 @@ std::shared_ptr<const Problem> WithoutCommunication(const std::shared_ptr<const 
           std::move(channels),
           std::move(routes)),
       std::move(costs),
-      Objective::kStepTime,
+      problem->objective(),
       ProblemChecks::kPlacementOnly);
 }
 
 }  // namespace
 
+bool HasNetwork(const Cluster& cluster) {
+  return HasDevices(cluster, DeviceClass::kNetwork);
+}
+
 bool HasStages(const Cluster& cluster, int device) {
   return cluster.kind_of(device).device_class ==
-         (HasGpus(cluster) ? DeviceClass::kGpu : DeviceClass::kCpu);
+         (HasDevices(cluster, DeviceClass::kGpu) ? DeviceClass::kGpu : DeviceClass::kCpu);
 }
 
 ReplicaDevices MirrorDevices(const PlanSetting& setting,
@@ -278,7 +283,7 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
   }
   const std::vector<int> labels(placed.device_of_op.begin(), placed.device_of_op.end());
   placed.problem = std::move(costed).WithGroups(
-      Grouping(labels), Objective::kStepTime, ProblemChecks::kPlacementOnly);
+      Grouping(labels), setting.objective, ProblemChecks::kPlacementOnly);
   return placed;
 }
 
@@ -382,6 +387,7 @@ void WritePlacedPlan(const PlanSetting& setting,
   SimulatedAs simulated;
   simulated.semantics = ToString(setting.semantics);
   simulated.costs = setting.costs;
+  simulated.objective = ToString(setting.objective);
   simulated.step_time = step_time;
   WriteFileAtomically(
       folder / "placement.json.gz",

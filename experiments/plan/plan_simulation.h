@@ -24,7 +24,11 @@ struct PlanSetting {
   std::string costs = "none";              ///< path of the cost file, or none
   std::string where;                       ///< names the graph in messages
   Semantics semantics = Semantics::kStream;
+  Objective objective = Objective::kStepTime;
 };
+
+/// Returns whether the cluster has a device of class network.
+bool HasNetwork(const Cluster& cluster);
 
 /// Returns whether stages run on the device: a GPU, or a CPU of a cluster without GPUs.
 bool HasStages(const Cluster& cluster, int device);
@@ -66,7 +70,7 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                      Schedule schedule,
                      bool one = false);
 
-/// Returns the outcome of a placed plan.
+/// Returns the outcome of a placed plan; its step time is the setting's objective.
 Outcome SimulatePlaced(const PlanSetting& setting,
                        const PlacedPlan& placed,
                        const OutcomeDetail& detail = {});

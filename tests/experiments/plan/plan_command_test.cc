@@ -112,8 +112,17 @@ TEST_CASE("one plan: emplace simulate of the written files gives the same") {
       for (const char* device : {"gpu:0", "gpu:3"}) {
         CHECK(simulated["devices"][device] == plan["devices"][device]);
       }
+      CHECK(Contains(ReadText(files.folder / "out/timeline.svg"),
+                     "chain on four: 2 replicas, 2 stages, 3 micro-batches, " + schedule));
     }
   }
+  const ProcessResult period = files.Plan({"--objective", "period", "--write", "out", "--json"});
+  REQUIRE(period.exit_code == 0);
+  const Json plan = Json::parse(period.out), simulated = files.Simulated("out");
+  CHECK(plan["objective"] == "period");
+  CHECK(simulated["simulated"]["objective"] == "period");
+  CHECK(simulated["step_time_ns"] == plan["step_time_ns"]);
+  CHECK(Contains(files.Plan({"--objective", "period"}).out, "\nperiod "));
   const std::string text = files.Plan({}).out;
   CHECK(Contains(text, "chain on four: 2 replicas, 2 stages, 3 micro-batches, 1f1b, stream"));
   CHECK(Contains(text, "bubble"));
@@ -154,7 +163,7 @@ TEST_CASE("what is refused") {
 
   CheckRefused(files.Search({"none.json"}), 2, {"none.json: source.batch is missing"});
   CheckRefused(files.Search({"b1.json"}), 2, {"b1.json: has the batch of 1"});
-  CheckRefused(files.Search({"--objective", "period"}), 2, {"--objective", "step_time", "period"});
+  CheckRefused(files.Search({"--objective", "tempo"}), 2, {"--objective", "step_time", "period"});
   CheckRefused(files.Search({"--write", "out"}), 2, {"--write", "-o"});
   CheckRefused(files.Run({"b2.json", "--cluster", "c.yaml", "--batch", "7"}),
                2,
