@@ -110,7 +110,13 @@ class Contraction {
     }
     std::vector<Op> ops;
     for (int group = 0; group < grouping_.num_groups(); ++group) ops.push_back(MakeOp(group));
-    return Graph(graph_.name(), std::move(tensors), std::move(ops), graph_.source(), graph_.name());
+    return Graph(graph_.name(),
+                 std::move(tensors),
+                 std::move(ops),
+                 graph_.source(),
+                 graph_.name(),
+                 "",
+                 graph_.ranks());
   }
 
  private:

@@ -224,10 +224,12 @@ Graph::Graph(std::string name,
              std::vector<Op> ops,
              std::string source,
              const std::string& where,
-             std::string extra)
+             std::string extra,
+             int ranks)
     : name_(std::move(name)),
       source_(std::move(source)),
       extra_(std::move(extra)),
+      ranks_(ranks),
       tensors_(std::move(tensors)),
       ops_(std::move(ops)) {
   const Place place(where);

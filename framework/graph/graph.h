@@ -76,6 +76,7 @@ class Graph {
   /// @param where   stands for the file in messages
   /// @param source  JSON object text about the graph's origin, or empty
   /// @param extra   unknown keys of the file's outermost object as a JSON object, or empty
+  /// @param ranks   devices that run the graph together, each with parts of the tensors
   /// @throws InputError naming `where`, op or tensor, and field: two producers, a dangling id, an
   ///   empty or duplicate op name, a negative or non-finite number, an alias cycle, a dependency
   ///   cycle (with the ops on it)
@@ -84,11 +85,14 @@ class Graph {
         std::vector<Op> ops,
         std::string source = "",
         const std::string& where = "graph",
-        std::string extra = "");
+        std::string extra = "",
+        int ranks = 1);
 
   const std::string& name() const { return name_; }
   const std::string& source() const { return source_; }
   const std::string& extra() const { return extra_; }
+  /// Returns the number of devices that run the graph together; the graph is that of rank 0.
+  int ranks() const { return ranks_; }
   int num_ops() const { return static_cast<int>(ops_.size()); }
   int num_tensors() const { return static_cast<int>(tensors_.size()); }
   const Op& op(int id) const { return ops_[id]; }
@@ -116,6 +120,7 @@ class Graph {
 
  private:
   std::string name_, source_, extra_;
+  int ranks_;
   std::vector<Tensor> tensors_;
   std::vector<Op> ops_;
   Adjacency readers_, reads_, control_readers_, predecessors_, successors_;

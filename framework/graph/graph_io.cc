@@ -22,11 +22,12 @@ namespace {
 
 constexpr std::string_view kFormat = "emplace-graph";
 constexpr int kVersion = 1;
+constexpr int kMaxRanks = 64;         // devices of a cluster
 constexpr size_t kLongestShown = 60;  // characters of an unknown text that messages show
 constexpr std::array<std::string_view, 2> kRecordKeys = {"tensors", "ops"};
 
 const std::vector<std::string> kFileKeys =
-    {"format", "version", "name", "source", "tensors", "ops"};
+    {"format", "version", "name", "ranks", "source", "tensors", "ops"};
 // Values of single fields. The caller adds the place to messages.
 
 int ReadId(const Json& value) {
@@ -212,7 +213,8 @@ class GraphReader {
                  std::move(ops_),
                  std::move(source_),
                  where_,
-                 std::move(extra_));
+                 std::move(extra_),
+                 ranks_);
   }
 
  private:
@@ -240,6 +242,12 @@ class GraphReader {
     } else if (key == "name") {
       name_ = JsonText(value, "the graph's name");
       has_name_ = true;
+    } else if (key == "ranks") {
+      const std::int64_t count = JsonCount(value);
+      if (count < 1 || count > kMaxRanks) {
+        throw InputError(fmt::format("got {}; expected a number from 1 to {}", count, kMaxRanks));
+      }
+      ranks_ = static_cast<int>(count);
     } else if (key == "source") {
       source_ = ReadObjectText(value);
     } else if (key == "tensors") {
@@ -351,6 +359,7 @@ class GraphReader {
   Json format_ = Json(Json::value_t::discarded), version_ = Json(Json::value_t::discarded);
   bool has_name_ = false, has_tensors_ = false, has_ops_ = false;
   std::string name_, source_, extra_;
+  int ranks_ = 1;
   std::vector<Tensor> tensors_;
   std::vector<Op> ops_;
   std::string postponed_;  // message of the first bad record before format and version are known

@@ -96,6 +96,7 @@ std::int64_t DefaultBytesAccessed(const Graph& graph, const Op& op) {
 std::string FormatGraph(const Graph& graph) {
   std::string text = fmt::format("{{\"format\":\"emplace-graph\",\n\"version\":1,\n\"name\":{},\n",
                                  QuoteJson(graph.name()));
+  if (graph.ranks() > 1) text += fmt::format("\"ranks\":{},\n", graph.ranks());
   if (!graph.source().empty()) text += fmt::format("\"source\":{},\n", graph.source());
   text += "\"tensors\":[";
   for (int t = 0; t < graph.num_tensors(); ++t) {

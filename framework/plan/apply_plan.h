@@ -12,11 +12,6 @@
 
 namespace emplace {
 
-struct PlannedStep {
-  PlannedGraph planned;
-  std::shared_ptr<const Cluster> cluster;
-};
-
 /// Applies a plan to the graph of a step: Recompute(), CopyMicroBatches(), Replicate() and, by its
 /// settings, ShardUpdate(). The result
 /// is an ordinary graph: simulators and agents know nothing of plans.
@@ -25,7 +20,7 @@ struct PlannedStep {
 /// collectives come from a cost table, as those of any op. Otherwise a device "network" of a kind
 /// "network" is added, with a slot for each device of the largest group, and routes of no latency
 /// from and to all devices, each with a channel of its own. A collective then costs what a ring
-/// over the cluster's channels does, one after another (RingAllReduce()), over the slowest ring
+/// over the cluster's channels does, one after another (RingTime()), over the slowest ring
 /// among the devices of one position in their groups. In a ring, devices are in the order of the
 /// cluster; of a smaller group, the last one stands for the missing ones, and a device of several
 /// groups occurs once.
@@ -41,12 +36,6 @@ PlannedStep ApplyPlan(const Graph& step,
                       const Plan& plan,
                       const Grouping& together,
                       Copies copies = Copies::kAll);
-
-/// Returns the time of an all-reduce by a ring: 2 (n - 1) steps, in each of which every member
-/// sends ceil(bytes / n) to the next one. A step takes as long as its slowest transfer. [ns]
-/// @param members  device indices, in the order of the ring
-/// @throws InputError naming two neighbours without a route
-Nanos RingAllReduce(const Cluster& cluster, std::span<const int> members, std::int64_t bytes);
 
 /// Returns the device of each op of the planned graph from those of the step's ops in each replica.
 /// Collectives are on the first network device.

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace emplace {
 
 PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Tensor> gradients) {
@@ -52,10 +54,12 @@ bool AlikeRoutes(const Cluster& cluster, std::span<const int> from, std::span<co
   return true;
 }
 
-bool ReplicasAreAlike(const Cluster& cluster,
-                      const std::vector<std::vector<int>>& groups,
-                      std::span<const int> alike_as_device) {
-  std::vector<int> networks, group_of_channel(cluster.num_channels(), -1);
+std::string ReplicasDiffer(const Cluster& cluster,
+                           const std::vector<std::vector<int>>& groups,
+                           std::span<const int> alike_as_device) {
+  std::vector<int> networks;
+  std::vector<std::pair<int, int>> route_of_channel(cluster.num_channels(), {-1, -1});
+  std::vector<int> group_of_channel(cluster.num_channels(), -1);
   std::vector<std::vector<int>> own(groups.size());  // devices of one group only
   for (int d = 0; d < cluster.num_devices(); ++d) {
     if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) networks.push_back(d);
@@ -65,30 +69,42 @@ bool ReplicasAreAlike(const Cluster& cluster,
     }
     if (count == 1) own[last].push_back(d);
   }
-  if (cluster.has_neighbors()) return groups.size() < 2;
+  const auto name = [&](int device) { return cluster.device(device).name; };
+  if (cluster.has_neighbors() && groups.size() > 1)
+    return "devices share caches or memory (shares)";
   for (std::size_t r = 0; r < groups.size(); ++r) {
-    if (own[r].size() != own[0].size()) return false;
+    if (own[r].size() != own[0].size()) return "one has more devices";
     std::vector<int> a = own[0], b = own[r];
     for (std::size_t i = 0; i < a.size(); ++i) {
       const Device &x = cluster.device(a[i]), &y = cluster.device(b[i]);
-      if (x.kind != y.kind || x.memory != y.memory || x.slots != y.slots) return false;
-      if (alike_as_device[a[i]] != alike_as_device[b[i]]) return false;
+      const bool equal = x.kind == y.kind && x.memory == y.memory && x.slots == y.slots &&
+                         alike_as_device[a[i]] == alike_as_device[b[i]];
+      if (!equal) return fmt::format("{} and {} differ", x.name, y.name);
     }
     a.insert(a.end(), networks.begin(), networks.end());
     b.insert(b.end(), networks.begin(), networks.end());
-    if (!AlikeRoutes(cluster, a, b)) return false;
+    if (!AlikeRoutes(cluster, a, b)) {
+      return fmt::format(
+          "the routes between the devices of {} and those of {} differ", name(a[0]), name(b[0]));
+    }
     for (int from : b) {
       for (int to : b) {
         if (from == to) continue;
         for (int channel : cluster.route(from, to)) {
-          int& group = group_of_channel[channel];
-          if (group >= 0 && group != static_cast<int>(r)) return false;
-          group = static_cast<int>(r);
+          const auto [other_from, other_to] = route_of_channel[channel];
+          if (group_of_channel[channel] >= 0 && group_of_channel[channel] != static_cast<int>(r)) {
+            return fmt::format("{} and {} share channel {}",
+                               name(other_from) + "->" + name(other_to),
+                               name(from) + "->" + name(to),
+                               cluster.channel(channel).name);
+          }
+          group_of_channel[channel] = static_cast<int>(r);
+          route_of_channel[channel] = {from, to};
         }
       }
     }
   }
-  return true;
+  return "";
 }
 
 }  // namespace emplace

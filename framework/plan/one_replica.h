@@ -16,6 +16,7 @@
 // same all-reduces in the same order.
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "framework/plan/apply_plan.h"
@@ -32,13 +33,19 @@ PlannedStep ReduceAlone(const Cluster& cluster, const Plan& plan, std::vector<Te
 /// the devices `from` to those between the devices `to`, hop by hop.
 bool AlikeRoutes(const Cluster& cluster, std::span<const int> from, std::span<const int> to);
 
-/// Returns whether the replicas are alike, except that devices in several groups (CPUs beside GPUs)
-/// are not looked at.
+/// Returns the reason why replicas are not alike, such as "gpu:0 and gpu:2 differ"; empty if they
+/// are. Devices in several groups (CPUs beside GPUs) are not looked at.
 /// @param groups           DeviceGroups()
 /// @param alike_as_device  [num_devices] devices of equal costs have equal numbers
 ///   (DevicesOfEqualCosts())
-bool ReplicasAreAlike(const Cluster& cluster,
-                      const std::vector<std::vector<int>>& groups,
-                      std::span<const int> alike_as_device);
+std::string ReplicasDiffer(const Cluster& cluster,
+                           const std::vector<std::vector<int>>& groups,
+                           std::span<const int> alike_as_device);
+
+inline bool ReplicasAreAlike(const Cluster& cluster,
+                             const std::vector<std::vector<int>>& groups,
+                             std::span<const int> alike_as_device) {
+  return ReplicasDiffer(cluster, groups, alike_as_device).empty();
+}
 
 }  // namespace emplace

@@ -67,6 +67,11 @@ Begins UnitPipeline(int num_stages, int count, Schedule schedule) {
   return begins;
 }
 
+/// Returns true for an all-reduce among replicas; collectives among ranks are parts of passes.
+bool IsReduction(const PlannedOp& op) {
+  return op.role == PlannedRole::kCollective && op.rank_group < 0;
+}
+
 }  // namespace
 
 std::vector<int> PipelineOrder(const PlannedGraph& planned,
@@ -85,7 +90,7 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
     const PlannedOp& origin = planned.ops[*i];
     if (op.phase == Phase::kUpdate) {
       begin[*i] = kLast;
-    } else if (origin.role == PlannedRole::kCollective || op.IsStorage()) {
+    } else if (IsReduction(origin) || op.IsStorage()) {
       // The begin of its first reader; that of a collective is replaced below.
       int least = kLast;
       for (int reader : graph.successors(*i)) least = std::min(least, begin[reader]);
@@ -96,7 +101,7 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
     }
   }
   for (int op : topological) {
-    if (planned.ops[op].role != PlannedRole::kCollective) continue;
+    if (!IsReduction(planned.ops[op])) continue;
     begin[op] = 0;
     for (int before : graph.predecessors(op)) begin[op] = std::max(begin[op], begin[before]);
   }
@@ -149,7 +154,7 @@ Graph InOrder(const Graph& graph, std::span<const int> device_of_op, std::span<c
   std::vector<Op> ops(graph.ops().begin(), graph.ops().end());
   std::map<int, int> last;
   for (int op : order) {
-    if (graph.op(op).IsStorage()) continue;
+    if (graph.op(op).IsStorage() || device_of_op[op] < 0) continue;
     const auto [entry, first] = last.emplace(device_of_op[op], op);
     if (first) continue;
     std::vector<int>& control = ops[op].control_inputs;

@@ -11,7 +11,8 @@ Graph GraphLike(const Graph& other, std::vector<Tensor> tensors, std::vector<Op>
                std::move(ops),
                other.source(),
                other.name(),
-               other.extra());
+               other.extra(),
+               other.ranks());
 }
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
+#include "framework/plan/ring.h"
 #include "tests/framework/plan/training_steps.h"
 #include "tests/support/paths.h"
 
@@ -20,10 +21,10 @@ Plan PlanOf(const std::string& yaml) {
 TEST_CASE("a ring of n takes 2 (n - 1) steps of a chunk each") {
   const Cluster cluster = EqualGpus(4, 10);
   const std::vector<int> all = {0, 1, 2, 3}, two = {0, 1}, one = {2};
-  CHECK(RingAllReduce(cluster, all, 100) == 2 * 3 * (10 + 25));
-  CHECK(RingAllReduce(cluster, all, 98) == 2 * 3 * (10 + 25));
-  CHECK(RingAllReduce(cluster, two, 100) == 2 * (10 + 50));
-  CHECK(RingAllReduce(cluster, one, 100) == 0);
+  CHECK(RingTime("all_reduce", cluster, all, 100) == 2 * 3 * (10 + 25));
+  CHECK(RingTime("all_reduce", cluster, all, 98) == 2 * 3 * (10 + 25));
+  CHECK(RingTime("all_reduce", cluster, two, 100) == 2 * (10 + 50));
+  CHECK(RingTime("all_reduce", cluster, one, 100) == 0);
 }
 
 // Two replicas of two layers on a device each, buckets of one gradient. Backward: b1 ends at 11,
