@@ -283,6 +283,15 @@ class PlanSearch {
     for (int i : Sorted(all)) {
       if (all_.degrees[i].best.bound < least_ && !Enumerate(i)) return;
     }
+    // Excluded degrees are shown, too, if there are few others.
+    std::size_t shown =
+        std::ranges::count_if(all, [&](int i) { return all_.degrees[i].best.simulated; });
+    for (int i : all) {
+      const Degrees& degrees = all_.degrees[i];
+      if (shown >= kMostShown || degrees.best.simulated || IsTooLong(degrees.best)) continue;
+      if (!Simulate({{i, degrees.start}})) return;
+      ++shown;
+    }
   }
 
   // @return false: the time is over

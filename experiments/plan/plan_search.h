@@ -14,6 +14,9 @@
 //    of these again, up to one, which ends in a local optimum.
 // 5. Degrees with at most kMostEnumerated different stages try all of them, best degrees first. So
 //    the result is the best of all contiguous stages on small problems.
+// 6. If fewer than kMostShown degrees were simulated, the best others by the estimate are, too,
+// with
+//    the stages of 3.
 //
 // The search ends earlier when its time is over. Until then the result does not depend on the time
 // or the number of threads.
