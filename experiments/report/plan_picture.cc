@@ -26,7 +26,7 @@ struct PassStyle {
 constexpr std::array<PassStyle, 4> kStyles = {{{"forward", {219, 234, 250}, {92, 158, 222}},
                                                {"backward", {253, 230, 201}, {233, 140, 66}},
                                                {"update", {187, 178, 205}, {187, 178, 205}},
-                                               {"all-reduce", {128, 203, 170}, {128, 203, 170}}}};
+                                               {"collective", {128, 203, 170}, {128, 203, 170}}}};
 
 PassKind KindOf(const Graph& graph, const PlannedOp& origin, int op) {
   if (origin.role == PlannedRole::kCollective) return PassKind::kReduce;

@@ -1,7 +1,7 @@
 #pragma once
 
 // A picture of the simulated step of a plan (SVG): a row for each device with its passes over
-// micro-batches and its memory over time, and rows of the network with the all-reduces. Devices are
+// micro-batches and its memory over time, and rows of the network with the collectives. Devices are
 // grouped by replica and ordered by stage. Within a replica, stage s is the s-th device to begin a
 // forward pass.
 

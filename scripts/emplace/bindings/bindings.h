@@ -207,6 +207,7 @@ struct PythonTimeline {
   std::vector<std::int64_t> memory;     // [num_changes, 3]
 };
 PythonTimeline SimulateTimeline(PythonProblem& problem, nb::handle placement);
+PythonTimeline TimelineColumns(std::shared_ptr<const Problem> problem, Timeline timeline);
 
 /// Returns the placement. @throws InputError if its size is not that of the searched problem
 Placement RequireSize(const PythonProblem& problem, Placement placement);

@@ -115,6 +115,14 @@ void AddGraph(nb::module_& module) {
           "Writes the graph file, gzipped if the name ends in .gz, completely or not at all.")
       .def_prop_ro("name", [](const G& self) { return self.graph->name(); })
       .def_ro("path", &G::path, "path of its file; empty: made in memory")
+      .def_prop_ro(
+          "source",
+          [](const G& self) {
+            const std::string& text = self.graph->source();
+            return nb::module_::import_("json").attr("loads")(text.empty() ? "{}" : text);
+          },
+          nb::sig("def source(self) -> dict[str, object]"),
+          "key `source` of the file: origin of the graph, and `batch`, its number of samples")
       .def_prop_ro("num_ops", [](const G& self) { return self.graph->num_ops(); })
       .def_prop_ro("num_tensors", [](const G& self) { return self.graph->num_tensors(); })
       .def_prop_ro("op_names", OpNames, "[num_ops]")

@@ -2,10 +2,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "experiments/console/menu.h"
+#include "experiments/plan/plan_report.h"
+#include "experiments/plan/plan_search.h"
+#include "experiments/problem/load.h"
+#include "experiments/report/plan_picture.h"
 #include "framework/base/error.h"
 #include "framework/plan/apply_plan.h"
 #include "framework/plan/pipeline_order.h"
+#include "framework/plan/ranks.h"
 #include "scripts/emplace/bindings/bindings.h"
+#include "simulator/reference/reference.h"
 #include "simulator/semantics.h"
 
 namespace emplace::python {
@@ -46,19 +53,41 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> Owned(const std::vector<N>& numbers) {
   return {copy->data(), {copy->size()}, owner};
 }
 
+Plan PlanOf(nb::object plan) {
+  if (!nb::isinstance<nb::str>(plan)) {
+    const nb::object dict = nb::module_::import_("builtins").attr("dict")(plan);
+    plan = nb::module_::import_("json").attr("dumps")(dict);  // YAML, too
+  }
+  return ReadFields<Plan>(ConfigNode::FromString(nb::cast<std::string>(plan), "plan"));
+}
+
+void SetColumns(PythonPlan& made, std::shared_ptr<const PlannedStep> applied) {
+  made.applied = std::move(applied);
+  for (const PlannedOp& origin : made.applied->planned.ops) {
+    made.role.push_back(static_cast<std::uint8_t>(origin.role));
+    made.op.push_back(origin.op);
+    made.micro_batch.push_back(origin.micro_batch);
+    made.replica.push_back(origin.replica);
+  }
+}
+
+void SetObjects(PythonPlan& made) {
+  made.graph = nb::cast(
+      PythonGraph(std::shared_ptr<const Graph>(made.applied, &made.applied->planned.graph), ""));
+  made.cluster = nb::cast(PythonCluster(made.applied->cluster, ""));
+}
+
 PythonPlan ApplyGivenPlan(nb::object graph,
                           nb::object cluster,
                           nb::object plan,
                           nb::object together) {
   graph = GraphOf(graph);
   cluster = ClusterOf(cluster);
-  const Graph& step = *nb::cast<const PythonGraph&>(graph).graph;
-  const Cluster& machine = *nb::cast<const PythonCluster&>(cluster).cluster;
-  if (!nb::isinstance<nb::str>(plan)) {
-    const nb::object dict = nb::module_::import_("builtins").attr("dict")(plan);
-    plan = nb::module_::import_("json").attr("dumps")(dict);  // YAML, too
-  }
-  const Plan read = ReadFields<Plan>(ConfigNode::FromString(nb::cast<std::string>(plan), "plan"));
+  const RankStep rank = FirstRank(nb::cast<const PythonGraph&>(graph).graph,
+                                  nb::cast<const PythonCluster&>(cluster).cluster);
+  const Graph& step = *rank.step;
+  const Cluster& machine = *rank.cluster;
+  const Plan read = PlanOf(plan);
   Grouping groups = Grouping::Identity(step.num_ops());
   if (!together.is_none()) {
     groups = Grouping(InRange(together, "together", step.num_ops(), 0, 1 << 30));
@@ -68,17 +97,9 @@ PythonPlan ApplyGivenPlan(nb::object graph,
   made.replicas = read.replicas;
   {
     const nb::gil_scoped_release release;
-    made.applied = std::make_shared<const PlannedStep>(ApplyPlan(step, machine, read, groups));
-    for (const PlannedOp& origin : made.applied->planned.ops) {
-      made.role.push_back(static_cast<std::uint8_t>(origin.role));
-      made.op.push_back(origin.op);
-      made.micro_batch.push_back(origin.micro_batch);
-      made.replica.push_back(origin.replica);
-    }
+    SetColumns(made, std::make_shared<const PlannedStep>(ApplyPlan(step, machine, read, groups)));
   }
-  made.graph = nb::cast(
-      PythonGraph(std::shared_ptr<const Graph>(made.applied, &made.applied->planned.graph), ""));
-  made.cluster = nb::cast(PythonCluster(made.applied->cluster, ""));
+  SetObjects(made);
   return made;
 }
 
@@ -140,6 +161,84 @@ PythonGraph OrderedGraph(nb::object graph, nb::handle device_of_op, nb::handle o
   return PythonGraph(std::make_shared<const Graph>(InOrder(given, devices, ops)), "");
 }
 
+// Returns the plan that was found, on all replicas, with its placement, issue order and timeline.
+nb::dict PlacedAsDict(const PlanSetting& setting, PlacedPlan placed, int replicas) {
+  PythonPlan made;
+  made.step_ops = setting.step->num_ops();
+  made.replicas = replicas;
+  std::optional<PythonTimeline> timeline;
+  const std::shared_ptr<const Problem> problem = placed.problem;
+  {
+    const nb::gil_scoped_release release;
+    SetColumns(made,
+               std::make_shared<const PlannedStep>(
+                   PlannedStep{{problem->graph(), std::move(placed.ops)},
+                               std::shared_ptr<const Cluster>(problem, &problem->cluster())}));
+    SimulatorOptions how{.semantics = setting.semantics};
+    how.issue_order = placed.issue_order;
+    timeline = TimelineColumns(problem, SimulateReference(*problem, placed.device_of_op, how));
+  }
+  SetObjects(made);
+  nb::dict best;
+  best["planned"] = nb::cast(std::move(made));
+  best["placement"] = Owned<DeviceIndex>(placed.device_of_op);
+  best["issue_order"] = nb::none();
+  if (!placed.issue_order.empty()) best["issue_order"] = Owned<std::int32_t>(placed.issue_order);
+  best["timeline"] = nb::cast(std::move(*timeline));
+  return best;
+}
+
+nb::dict SearchGivenPlans(const nb::list& graphs,
+                          const std::vector<int>& sizes,
+                          nb::object cluster,
+                          int batch,
+                          const std::string& costs,
+                          double seconds,
+                          const std::string& semantics,
+                          const std::string& layers) {
+  PlanSetting setting;
+  setting.cluster = nb::cast<const PythonCluster&>(ClusterOf(cluster)).cluster;
+  if (!costs.empty()) setting.table = LoadCosts(ResolveMenu(CostsMenu(), costs, "costs"));
+  setting.semantics = ParseSemantics(semantics, "semantics");
+  std::vector<PlanGraph> given;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    PlanGraph& graph = given.emplace_back(PlanGraph{.setting = setting, .size = sizes[i]});
+    graph.setting.step = nb::cast<const PythonGraph&>(graphs[i]).graph;
+    graph.setting.where = graph.setting.step->name();
+    CheckDeviceKinds(*graph.setting.step, setting.cluster.get(), graph.setting.where);
+  }
+  PlanSearchOptions options{.batch = batch, .seconds = seconds, .layers = layers, .place = true};
+  options.stop = [] {
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+  };
+  PlanSearchResult result;
+  std::string json;
+  {
+    const nb::gil_scoped_release release;
+    result = SearchPlans(given, options);
+    json = FormatPlanSearchJson(result, given, options);
+  }
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  nb::dict found;
+  found["json"] = json;
+  nb::list plans;
+  for (const FoundPlan& plan : result.plans) plans.append(WriteFields(plan.plan, true));
+  found["plans"] = plans;
+  nb::dict usual;
+  for (const UsualPlan& each : result.usual) {
+    if (each.plan) usual[each.name.c_str()] = WriteFields(each.plan->plan, true);
+  }
+  found["usual"] = usual;
+  found["best"] = nb::none();
+  if (result.placed) {
+    const FoundPlan& best = result.plans[0];
+    found["best"] =
+        PlacedAsDict(given[best.graph].setting, std::move(*result.placed), best.plan.replicas);
+  }
+  return found;
+}
+
 }  // namespace
 
 void AddPlan(nb::module_& module) {
@@ -155,7 +254,8 @@ void AddPlan(nb::module_& module) {
           "cluster",
           [](const P& self) { return self.cluster; },
           nb::sig("def cluster(self) -> Cluster"),
-          "the given one, with a device of class network if collectives need one")
+          "the given one, with a device of class network if collectives need one; of a graph of "
+          "ranks, the devices of rank 0")
       .def_ro("replicas", &P::replicas)
       .def_prop_ro("role",
                    Array<P>([](const P& p, nb::handle self) {
@@ -198,12 +298,13 @@ void AddPlan(nb::module_& module) {
              nb::arg("plan"),
              nb::arg("together") = nb::none(),
              nb::sig("def apply_plan(graph: Graph | str, cluster: Cluster | str, plan: "
-                     "collections.abc.Mapping[str, object] | str, together: numpy.typing.ArrayLike "
+                     "collections.abc.Mapping[str, object] | str, together: "
+                     "numpy.typing.ArrayLike "
                      "| None = None) "
                      "-> PlannedStep"),
              R"(Applies a plan to the graph of a step, which has the size of one micro-batch.
 
-plan: replicas, micro_batches, recompute, bucket, groups, as a mapping or as YAML (framework/plan/plan.h).
+plan: a Plan, a mapping with its keys, or YAML.
 together: int [num_ops]: ops with equal numbers are placed together; None: ops with the same label.
 
 Throws InputError naming the wrong key.)");
@@ -231,6 +332,46 @@ schedule: "gpipe" or "1f1b".)");
               "numpy.typing.ArrayLike) -> Graph"),
       "Returns the graph with control inputs that keep each device's order of ops in queue "
       "semantics.\n\ndevice_of_op, order: int [num_ops].");
+  module.def(
+      "plan_text",
+      [](nb::object plan) { return WriteFields(PlanOf(std::move(plan)), true); },
+      nb::arg("plan"),
+      nb::sig("def plan_text(plan: collections.abc.Mapping[str, object] | str) -> str"),
+      "Returns a plan as YAML with all keys. Throws InputError naming the wrong key.");
+  module.def(
+      "plan_picture",
+      [](const P& planned, const PythonTimeline& timeline, const std::string& title) {
+        if (timeline.problem->num_ops() != static_cast<int>(planned.role.size())) {
+          throw InputError(fmt::format("timeline: has {} ops, and the planned step has {}",
+                                       timeline.problem->num_ops(),
+                                       planned.role.size()));
+        }
+        return FormatPlanPicture(
+            *timeline.problem, planned.applied->planned.ops, timeline.timeline, title);
+      },
+      nb::arg("planned"),
+      nb::arg("timeline"),
+      nb::arg("title") = "",
+      nb::sig("def plan_picture(planned: PlannedStep, timeline: Timeline, title: str = '') -> str"),
+      "Returns the picture of a planned step as SVG: rows of devices by replica and stage, boxes "
+      "of "
+      "passes over micro-batches, memory.");
+  module.def(
+      "search_plans_with",
+      SearchGivenPlans,
+      nb::arg("graphs"),
+      nb::arg("sizes"),
+      nb::arg("cluster"),
+      nb::arg("batch"),
+      nb::arg("costs"),
+      nb::arg("seconds"),
+      nb::arg("semantics"),
+      nb::arg("layers"),
+      nb::sig("def search_plans_with(graphs: list[Graph], sizes: list[int], cluster: Cluster "
+              "| str, batch: int, costs: str, seconds: float, semantics: str, layers: str) "
+              "-> dict[str, typing.Any]"),
+      "emplace.search_plans() with all arguments; returns its JSON, the plans as YAML and "
+      "the best one placed.");
 }
 
 }  // namespace emplace::python

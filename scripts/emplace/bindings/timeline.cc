@@ -21,12 +21,13 @@ std::vector<std::string> ChannelNames(const PythonTimeline& self) {
 PythonTimeline SimulateTimeline(PythonProblem& self, nb::handle placement) {
   const Placement of_groups = RequireSize(self, GivenPlacement(placement));
   const nb::gil_scoped_release release;
-  PythonTimeline made{
+  return TimelineColumns(
       self.loaded.exact,
-      SimulateReference(*self.loaded.exact, self.loaded.Expand(of_groups), self.exact_how),
-      {},
-      {},
-      {}};
+      SimulateReference(*self.loaded.exact, self.loaded.Expand(of_groups), self.exact_how));
+}
+
+PythonTimeline TimelineColumns(std::shared_ptr<const Problem> problem, Timeline timeline) {
+  PythonTimeline made{std::move(problem), std::move(timeline), {}, {}, {}};
   for (const OpEvent& e : made.timeline.ops) {
     made.ops.insert(made.ops.end(), {e.op, e.device, e.slot, e.ready, e.start, e.finish});
   }

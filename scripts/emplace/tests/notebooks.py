@@ -31,6 +31,9 @@ def check(test: unittest.TestCase, path: str) -> tuple[int, str]:
             if isinstance(value, Figure):
                 test.assertTrue(value._repr_png_().startswith(b"\x89PNG"))
                 pictures += 1
+            elif hasattr(value, "_repr_svg_"):
+                test.assertRegex(value._repr_svg_(), "(?s)^<svg.*</svg>\n$")
+                pictures += 1
             elif hasattr(value, "_repr_html_"):
                 test.assertIn("<table", value._repr_html_())
     return pictures, printed.getvalue()

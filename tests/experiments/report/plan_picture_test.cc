@@ -86,7 +86,7 @@ TEST_CASE("the passes of a pipeline by hand") {
   CHECK(Contains(picture, "<title>backward of micro-batch 1: 19 ns to 24 ns, busy 5 ns</title>"));
   CHECK(picture.find(">stage 0</text>") < picture.find(">stage 1</text>"));
   CHECK_FALSE(Contains(picture, "replica"));
-  CHECK_FALSE(Contains(picture, "all-reduce"));
+  CHECK_FALSE(Contains(picture, "collective"));
 }
 
 TEST_CASE("stages are in the order of the forward passes") {
@@ -117,7 +117,7 @@ TEST_CASE("a pause divides a pass; replicas and the network have rows") {
   CHECK(passes[3].replica == 1);
   const std::string picture = drawn.Picture();
   for (const char* text :
-       {">replica 0</text>", ">replica 1</text>", ">network</text>", "all-reduce"})
+       {">replica 0</text>", ">replica 1</text>", ">network</text>", "collective"})
     CHECK(Contains(picture, text));
   Timeline later = drawn.timeline;
   for (OpEvent& event : later.ops) {

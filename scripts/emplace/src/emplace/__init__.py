@@ -7,7 +7,8 @@
     problem.timeline(found.placement)               # all events of this step
 
 Problems   Graph, Cluster, Costs, Problem, graph_from_arrays, cluster_from_arrays; Outcomes, Timeline, Bounds
-Plans      apply_plan (replicas, micro-batches, recomputation) -> PlannedStep; pipeline_order, in_order
+Plans      Plan (replicas, micro-batches, recomputation), apply_plan -> PlannedStep; pipeline_order, in_order;
+           search_plans (like `emplace plan`) -> FoundPlans with their FoundPlan
 Costs      costs_from_trace (from a trace of your own steps, like `emplace costs`) -> TraceCosts
 Imports    import_model (from a file, like `emplace import`), import_torch, import_onnx, import_jax, ... -> Imported
 Searches   search (in memory), run (like `emplace run`: HDF5 results, tables, resume), agent_names, agent_help;
@@ -19,7 +20,7 @@ Modules    emplace.benchmark  instances with best known placements and bounds; r
            emplace.importers  models of other frameworks as graphs (`emplace import`)
            emplace.results    results files as data frames, tables and pictures
            emplace.published  published measurements of GPUs beside simulations (a command)
-           emplace.pictures   a timeline as a Gantt chart
+           emplace.pictures   a timeline as a Gantt chart; a plan's passes over micro-batches
 Errors     InputError, RunError; BudgetExhausted and Interrupted pass through agents
 
 Times are integers in nanoseconds [ns], memory in bytes [B]. emplace.importers and emplace.results are plain
@@ -47,23 +48,25 @@ if TYPE_CHECKING:
     from .importers.pipedream import import_pipedream
     from .importers.tensorflow import import_tensorflow
     from .importers.torch import import_torch
+    from .plans import FoundPlan, FoundPlans, Plan, search_plans
     from .searches import Progress, run, search
     from .trace_costs.build import costs_from_trace
     from .tuning.study import Tuned, tune
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "Graph", "InputError",
-           "Interrupted", "Outcomes", "PlannedStep", "Problem", "ProblemView", "Progress", "RunError", "Search",
-           "Timeline", "Tuned",
+__all__ = ["Agent", "Bounds", "BudgetExhausted", "Cluster", "Costs", "Evaluator", "FoundPlan", "FoundPlans", "Graph",
+           "InputError", "Interrupted", "Outcomes", "Plan", "PlannedStep", "Problem", "ProblemView", "Progress",
+           "RunError", "Search", "Timeline", "Tuned",
            "agent_help", "agent_names", "apply_plan", "cluster_from_arrays", "costs_from_trace", "graph_from_arrays",
            "import_chakra", "import_jax", "import_keras", "import_kineto", "import_model", "import_onnx",
            "import_pipedream", "import_tensorflow", "import_torch", "in_order", "pipeline_order", "run", "search",
-           "tune"]
+           "search_plans", "tune"]
 _PYTHON = {"Agent": "agent", "cluster_from_arrays": "arrays", "costs_from_trace": "trace_costs.build",
            "graph_from_arrays": "arrays", "import_chakra": "importers.chakra", "import_jax": "importers.jax", "import_keras": "importers.keras",
            "import_kineto": "importers.kineto", "import_onnx": "importers.onnx",
            "import_pipedream": "importers.pipedream", "import_tensorflow": "importers.tensorflow",
-           "import_torch": "importers.torch", "Progress": "searches", "run": "searches",
+           "import_torch": "importers.torch", "Progress": "searches", "run": "searches", "Plan": "plans", "FoundPlan": "plans", "FoundPlans": "plans",
+           "search_plans": "plans",
            "search": "searches", "Tuned": "tuning.study",
            "tune": "tuning.study"}  # the module of each; the other names are in the compiled module
 _ROOMS = ("benchmark", "env", "importers", "pictures", "results")

@@ -1,4 +1,4 @@
-"""Pictures of single steps, for notebooks: a timeline as a Gantt chart."""
+"""Pictures of single steps, for notebooks: a timeline as a Gantt chart, and the passes of a plan."""
 
 from __future__ import annotations
 
@@ -6,12 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _compiled
+
 if TYPE_CHECKING:
-    from . import Timeline
+    from . import PlannedStep, Timeline
 
 PHASE_COLOURS = ("#4c78a8", "#f58518", "#54a24b")  # forward, backward, update
 PHASES = ("forward", "backward", "update")
 TRANSFER_COLOUR = "#9d755d"
+
+
+class Svg(str):
+    """A picture as SVG text, which notebooks show."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def plan(planned: PlannedStep, timeline: Timeline, title: str = "") -> Svg:
+    """Returns a picture: a row for each device by replica and stage with its passes over micro-batches and its memory.
+
+    planned: of apply_plan() or BestPlan; timeline: of its step, for example Problem(...).timeline(placement).
+    """
+    return Svg(_compiled().plan_picture(planned, timeline, title))
 
 
 def gantt(timeline: Timeline, graph: Any = None, *, memory: bool = True, width: float = 10) -> Any:

@@ -59,8 +59,9 @@ class Examples(unittest.TestCase):
 
         matplotlib.use("Agg")
         pictures, printed = notebooks.check(self, os.path.join(EXAMPLES, "problems.ipynb"))
-        self.assertEqual(pictures, 2)
+        self.assertEqual(pictures, 3)
         self.assertIn("ms on gpu:0", printed)
+        self.assertRegex(printed, "takes .* less time than data parallel|Nothing that was found beats data parallel")
 
     @unittest.skipIf(needs("matplotlib", "pandas", "h5py"), needs("matplotlib", "pandas", "h5py"))
     def test_the_notebook_of_the_benchmark(self) -> None:

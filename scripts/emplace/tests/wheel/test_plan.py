@@ -1,16 +1,21 @@
-"""Plans from Python: apply_plan, pipeline_order, in_order and issue orders of problems, by hand."""
+"""Plans from Python: Plan, apply_plan, pipeline_order, in_order, issue orders of problems and searches, by hand."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import unittest
 from typing import Any
 
 import emplace
+import emplace.pictures
 import numpy as np
+import yaml
 from emplace.importers.graph_file import GraphBuilder
 
-CLUSTER = {"name": "two", "device_kinds": {"g": {"class": "gpu"}},
+# Sums of gradients take no time.
+CLUSTER = {"name": "two", "device_kinds": {"g": {"class": "gpu", "peak": {"f32": "1000PFLOP/s"},
+                                                 "memory_bandwidth": "1000000TB/s"}},
            "devices": [{"name": "gpu:0", "kind": "g"}, {"name": "gpu:1", "kind": "g"}],
            "all_to_all": {"bandwidth": "1000TB/s"}}
 
@@ -30,7 +35,8 @@ def step() -> emplace.Graph:
     for layer in (1, 0):
         gradients[layer] = builder.tensor(f"dw{layer}", (2,), "f32", role="gradient")
         made = [gradients[layer]] + ([builder.tensor("dy0", (), "f32", role="gradient", num_bytes=0)] if layer else [])
-        builder.op(f"b{layer}", "op", [gradient, outputs[layer]], made, phase="backward", cost_ns={"g": 20})
+        builder.op(f"b{layer}", "op", [gradient, outputs[layer]], made, phase="backward", cost_ns={"g": 20},
+                   attributes={"forward_op": f"f{layer}"})
         gradient = made[-1]
     for layer in (1, 0):
         builder.op(f"u{layer}", "op", [weights[layer], gradients[layer]], [], phase="update", cost_ns={"g": 1})
@@ -93,6 +99,44 @@ class Plans(unittest.TestCase):
         together = emplace.apply_plan(self.graph, self.cluster, {"replicas": 2}, [0] * 8)
         self.assertEqual(int((together.role == 3).sum()), 1)
 
+    def test_a_plan_has_the_keys_of_a_plan_file(self) -> None:
+        plan = emplace.Plan(replicas=2, recompute=("f0",), groups=[["gpu:0"], ["gpu:1"]])
+        self.assertEqual(list(yaml.safe_load(emplace.Plan().yaml())),
+                         [field.name for field in dataclasses.fields(plan)])
+        self.assertEqual(dict(plan), {"replicas": 2, "micro_batches": 1, "recompute": ["f0"], "bucket": "25MB",
+                                      "collectives": "network", "states": "replicated",
+                                      "groups": [["gpu:0"], ["gpu:1"]]})
+        self.assertEqual(emplace.Plan.from_yaml(plan.yaml()), plan)
+        self.assertEqual(emplace.Plan.from_yaml("micro_batches: 3"), emplace.Plan(micro_batches=3))
+        self.assertEqual(emplace.apply_plan(self.graph, self.cluster, plan).replicas, 2)
+
+    def test_a_search(self) -> None:
+        """Two micro-batches: a replica for each takes 60 ns and 1 ns for both updates; a pipeline 3 x 30 + 1.
+
+        Reductions take 2 ns at 1 PB/s: two steps of 1 ns.
+        """
+        found = emplace.search_plans(self.graph, self.cluster, 2, sizes=[1], seconds=20, layers="f*")
+        self.assertTrue(found.complete)
+        best = found.plans[0]
+        self.assertEqual((best.plan.replicas, best.num_stages, best.micro_batch, best.graph), (2, 1, 1, 0))
+        self.assertEqual(best.step_time, 60 + 2 + 2)
+        pipeline = next(plan for plan in found.plans if plan.num_stages == 2)
+        self.assertEqual((pipeline.plan.micro_batches, pipeline.step_time), (2, 3 * 30 + 1))
+        self.assertEqual([[device for device, _ in replica] for replica in pipeline.stages], [["gpu:0", "gpu:1"]])
+        self.assertEqual(found.usual["data parallel"], best)
+        self.assertGreaterEqual(best.step_time, found.bound)
+        self.assertAlmostEqual(best.gap, best.step_time / found.bound - 1)
+        self.assertEqual(found.verdict, "Nothing that was found beats data parallel.")
+        placed = found.best
+        assert placed is not None
+        self.assertEqual(placed.timeline.step_time, best.step_time)
+        self.assertEqual(len(placed.placement), placed.planned.graph.num_ops)
+        picture = emplace.pictures.plan(placed.planned, placed.timeline, "two & two")
+        self.assertIn(">two &amp; two</text>", picture._repr_svg_())
+        self.assertEqual(picture.count('class="pass'), 2 * 3 + 1)
+        with self.assertRaisesRegex(emplace.InputError, "timeline: has .* ops, and the planned step has 8"):
+            emplace.pictures.plan(emplace.apply_plan(self.graph, self.cluster, {}), placed.timeline)
+
     def test_refusals(self) -> None:
         planned = emplace.apply_plan(self.graph, self.cluster, {})
         order = emplace.pipeline_order(planned, self.stages, 2)
@@ -100,6 +144,12 @@ class Plans(unittest.TestCase):
                 (lambda: emplace.apply_plan(self.graph, self.cluster, {"replicas": 3}), "replicas: the 2 GPUs"),
                 (lambda: emplace.apply_plan(self.graph, self.cluster, {"replica": 2}), "replica"),
                 (lambda: emplace.apply_plan(self.graph, self.cluster, {}, [0]), "together: has 1 numbers, expected 8"),
+                (lambda: emplace.Plan(replicas=0), "replicas: expected a number from 1 to 64, got 0"),
+                (lambda: emplace.Plan.from_yaml("stages: 2"), "stages"),
+                (lambda: emplace.search_plans(self.graph, self.cluster, 2), "source.batch is missing"),
+                (lambda: emplace.search_plans(self.graph, self.cluster, 2, sizes=[1, 2]), r"sizes: got \[1, 2\]"),
+                (lambda: emplace.search_plans(self.graph, self.cluster, 0, sizes=[1]), "batch: got 0"),
+                (lambda: emplace.search_plans(self.graph, self.cluster, 3, sizes=[2]), "3 is no multiple of"),
                 (lambda: planned.placement([[0] * 7]), r"shape \[1, 7\]; expected .* = \[1, 8\]"),
                 (lambda: planned.placement([[0] * 7 + [2]]), r"device_of_op\[0\]\[7\]: got 2, expected .* 0 to 1"),
                 (lambda: emplace.pipeline_order(planned, self.stages, 1), r"stage_of_op\[\d\]: got 1, expected"),

@@ -10,7 +10,7 @@ from typing import Any, Sequence
 
 from ..importers import FORMATS, Format, find, format_of, graph_file, graph_name, read_json
 from ..importers.command import exit_code_with_compiled, require_folder
-from . import targets
+from . import plan_hint, targets
 from .decide import decide
 from .grain import PlaceFailure
 from .report import as_json, table
@@ -61,7 +61,16 @@ def _place(options: argparse.Namespace, format: Format | None, kind: type[Target
         told_before = len(target.notes)
         decision = decide(target, stem)
         _tell(options, target.notes[told_before:])
-        print(json.dumps(as_json(target, decision), indent=1) if options.json else table(target, decision))
+        hint = plan_hint.find(target.request, cluster, decision.chosen.told.time)
+        if isinstance(hint, str):
+            _tell(options, [hint] if hint else [])
+        if options.json:
+            told_plan = hint.json() if isinstance(hint, plan_hint.Hint) else None
+            print(json.dumps({**as_json(target, decision), "plan": told_plan}, indent=1))
+        else:
+            print(table(target, decision))
+            if isinstance(hint, plan_hint.Hint):
+                print(hint.sentence(cluster))
     finally:
         target.close()
     return 0
