@@ -14,6 +14,7 @@
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
 #include "experiments/plan/plan_launch.h"
+#include "experiments/plan/plan_ranks.h"
 #include "experiments/plan/plan_report.h"
 #include "experiments/plan/plan_search.h"
 #include "experiments/plan/plan_simulation.h"
@@ -27,6 +28,7 @@
 #include "framework/graph/coarsen.h"
 #include "framework/placement/placement.h"
 #include "framework/plan/plan.h"
+#include "framework/plan/ranks.h"
 #include "simulator/reference/reference.h"
 
 namespace emplace {
@@ -71,6 +73,7 @@ nlohmann::ordered_json PlanJson(const PlanSetting& setting,
   }
   return {{"graph", setting.step->name()},
           {"cluster", setting.cluster->name()},
+          {"ranks", setting.step->ranks()},
           {"replicas", plan.replicas},
           {"stages", placed.num_stages},
           {"micro_batches", plan.micro_batches},
@@ -181,6 +184,12 @@ int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
   return 0;
 }
 
+void SetFirstRank(PlanSetting& setting) {
+  RankStep rank = FirstRank(std::move(setting.step), std::move(setting.cluster));
+  setting.step = std::move(rank.step);
+  setting.cluster = std::move(rank.cluster);
+}
+
 // Returns the size of a graph's micro-batch. @throws InputError naming the file
 int MicroBatchOf(const Graph& graph, const std::string& path, int batch) {
   const Json source = Json::parse(graph.source(), nullptr, false);
@@ -209,10 +218,14 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
     const std::filesystem::path path = ResolveMenu(GraphMenu(), name, "graph");
     graph.setting.where = name;
     if (name != options.graphs[0]) graph.setting.step = LoadGraph(path);
-    CheckDeviceKinds(*graph.setting.step, setting.cluster.get(), name);
+    SetFirstRank(graph.setting);
+    CheckDeviceKinds(*graph.setting.step, graph.setting.cluster.get(), name);
     graph.size = MicroBatchOf(*graph.setting.step, path.string(), options.search.batch);
     for (const PlanGraph& other : graphs) {
-      if (&other == &graph || other.size != graph.size) continue;
+      if (&other == &graph || other.size != graph.size ||
+          other.setting.step->ranks() != graph.setting.step->ranks()) {
+        continue;
+      }
       throw InputError(fmt::format("{}: has the batch of {}, as {} has; expected different sizes",
                                    path.string(),
                                    graph.size,
@@ -223,7 +236,7 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
   StopRequest::CatchSignals();
   search.stop = StopRequest::requested;
   search.place = !options.output.empty();
-  const PlanSearchResult result = SearchPlans(graphs, search);
+  const PlanSearchResult result = SearchPlansOfRanks(graphs, search);
   if (result.placed) {
     const FoundPlan& best = result.plans[0];
     WritePlacedPlan(graphs[best.graph].setting, *result.placed, best.step_time, options.output);
@@ -238,8 +251,12 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
   if (!options.to.empty()) {
     if (result.plans.empty()) throw InputError("--to: no plan fits");
     const FoundPlan& best = result.plans[0];
-    Print(LaunchSettings(
-        options.to, best, result.layer_names, graphs[best.graph].size, options.search.batch));
+    Print(LaunchSettings(options.to,
+                         best,
+                         result.layer_names,
+                         TensorParallelSize(options.to, *graphs[best.graph].setting.step),
+                         graphs[best.graph].size,
+                         options.search.batch));
   } else if (options.json) {
     Print(FormatPlanSearchJson(result, graphs, search));
   } else {
@@ -287,6 +304,7 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
 
 }  // namespace
 
+  SetFirstRank(setting);
 void AddPlanCommand(Command program) {
   auto options = std::make_shared<PlanOptions>();
   Command command = program.AddCommand(
@@ -296,7 +314,8 @@ void AddPlanCommand(Command program) {
            options->graphs,
            "graph of a training step at the size of a micro-batch: a name of `emplace list graphs` "
            "or a path. For a search, several graphs of the model at different sizes, which are "
-           "the `source.batch` of the files")
+           "the `source.batch` of the files, and of different numbers of ranks (tensor parallel, "
+           "FSDP: `emplace import --ranks`)")
       .Required();
   command.Add(
       "--cluster", options->cluster, "cluster: a name of `emplace list clusters` or a path");

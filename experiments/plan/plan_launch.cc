@@ -50,10 +50,11 @@ std::vector<StageLayers> StagesOfPlan(const std::string& framework,
 
 std::string Megatron(const FoundPlan& plan,
                      const std::vector<StageLayers>& stages,
+                     int ranks,
                      int micro_batch,
                      int batch) {
   std::string text = fmt::format(
-      "--tensor-model-parallel-size 1\n--pipeline-model-parallel-size {}\n", stages.size());
+      "--tensor-model-parallel-size {}\n--pipeline-model-parallel-size {}\n", ranks, stages.size());
   if (stages.size() > 1) {
     std::vector<std::string> layout;
     for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -119,7 +120,7 @@ class PlannedPipeline(PipelineModule):
                             fmt::join(bounds, ", "));
 }
 
-std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages) {
+std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages, int ranks) {
   std::vector<int> blocks;
   for (const StageLayers& stage : stages) {
     if (stage.blocks == 0) {
@@ -130,9 +131,10 @@ std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages) 
   std::string text;
   if (stages.size() > 1) text = fmt::format("VLLM_PP_LAYER_PARTITION={}\n", fmt::join(blocks, ","));
   return text + fmt::format(
-                    "--pipeline-parallel-size {}\n--tensor-parallel-size 1\n"
+                    "--pipeline-parallel-size {}\n--tensor-parallel-size {}\n"
                     "--data-parallel-size {}\n",
                     stages.size(),
+                    ranks,
                     plan.plan.replicas);
 }
 
@@ -146,14 +148,21 @@ const std::vector<std::string>& LaunchTargets() {
 std::string LaunchSettings(const std::string& framework,
                            const FoundPlan& plan,
                            const std::vector<std::string>& layers,
+                           int ranks,
                            int micro_batch,
                            int batch) {
   if (std::ranges::find(LaunchTargets(), framework) == LaunchTargets().end()) {
     ThrowUnknown("--to", "framework", framework, LaunchTargets());
   }
   const std::vector<StageLayers> stages = StagesOfPlan(framework, plan, layers);
-  if (framework == "deepspeed") return DeepSpeed(plan, layers, micro_batch, batch);
-  return framework == "vllm" ? Vllm(plan, stages) : Megatron(plan, stages, micro_batch, batch);
+  if (framework == "deepspeed") {
+    if (ranks == 1) return DeepSpeed(plan, layers, micro_batch, batch);
+    throw InputError(
+        "--to deepspeed: a training configuration has no tensor parallel size; choices: graphs of "
+        "one rank, --to megatron");
+  }
+  return framework == "vllm" ? Vllm(plan, stages, ranks)
+                             : Megatron(plan, stages, ranks, micro_batch, batch);
 }
 
 }  // namespace emplace

@@ -24,14 +24,17 @@ const std::vector<std::string>& LaunchTargets();
 ///   block
 /// - vllm: pipeline and data parallel sizes, VLLM_PP_LAYER_PARTITION: the blocks of each stage
 /// @param layers       ModelLayers::names of the model
+/// @param ranks        TensorParallelSize()
 /// @param micro_batch  samples of a micro-batch
 /// @param batch        samples of a step
-/// @throws InputError naming the framework: stages that differ between replicas, layers that are
+/// @throws InputError naming the framework: several ranks (deepspeed), stages that differ between
+/// replicas, layers that are
 ///   merged ops instead of blocks, a stage without a block (vllm); an unknown name (with the
 ///   choices)
 std::string LaunchSettings(const std::string& framework,
                            const FoundPlan& plan,
                            const std::vector<std::string>& layers,
+                           int ranks,
                            int micro_batch,
                            int batch);
 

@@ -44,7 +44,8 @@ std::string StagesText(const Stages& stages, const Cluster& cluster) {
 std::vector<std::string> DegreesOf(const FoundPlan& plan, const std::vector<PlanGraph>& graphs) {
   std::string replicas = std::to_string(plan.plan.replicas);
   if (plan.plan.groups.IsSequence()) replicas += "*";
-  return {replicas,
+  return {std::to_string(graphs[plan.graph].setting.step->ranks()),
+          replicas,
           std::to_string(plan.num_stages),
           fmt::format("{} x {}", plan.plan.micro_batches, graphs[plan.graph].size),
           plan.recompute ? "all" : "none",
@@ -68,7 +69,7 @@ std::vector<std::string> RowOf(const std::string& name,
   for (std::string& text : DegreesOf(plan, graphs)) row.push_back(std::move(text));
   row.push_back(FormatTime(plan.step_time) + (plan.deficit > 0 ? " (too large)" : ""));
   row.push_back(fmt::format("{:.4g}", SamplesPerSecond(plan, options.batch)));
-  row.push_back(MemoryText(plan, *graphs[0].setting.cluster));
+  row.push_back(MemoryText(plan, *graphs[plan.graph].setting.cluster));
   row.push_back(Share(plan.bubble));
   row.push_back(Share(plan.communication));
   row.push_back(Share(GapOf(result, plan)));
@@ -122,6 +123,7 @@ nlohmann::ordered_json PlanToJson(const FoundPlan& plan,
   }
   nlohmann::ordered_json json = {
       {"graph", setting.where},
+      {"ranks", setting.step->ranks()},
       {"replicas", plan.plan.replicas},
       {"groups", groups},
       {"num_stages", plan.num_stages},
@@ -172,6 +174,7 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
       result.complete ? "" : " until the time was over or a stop was requested",
       result.bound < kMaxNanos ? FormatTime(result.bound) : "none, as no parameters fit");
   std::vector<std::vector<std::string>> rows = {{"",
+                                                 "ranks",
                                                  "replicas",
                                                  "stages",
                                                  "micro-batches",
@@ -202,7 +205,7 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
     const FoundPlan& plan = result.plans[0];
     text += "stages of the best plan, with their layers:\n";
     for (const Stages& stages : plan.stages) {
-      text += "  " + StagesText(stages, cluster) +
+      text += "  " + StagesText(stages, *graphs[plan.graph].setting.cluster) +
               (plan.plan.replicas > 1 && plan.stages.size() == 1 ? "; other replicas likewise\n"
                                                                  : "\n");
     }
@@ -211,16 +214,23 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
 }
 
 std::string FormatPlanMemory(const PlanSearchResult& result, const std::vector<PlanGraph>& graphs) {
-  std::vector<std::vector<std::string>> rows = {
-      {"replicas", "stages", "micro-batches", "recompute", "schedule", "fits", "fullest device"}};
+  std::vector<std::vector<std::string>> rows = {{"ranks",
+                                                 "replicas",
+                                                 "stages",
+                                                 "micro-batches",
+                                                 "recompute",
+                                                 "schedule",
+                                                 "fits",
+                                                 "fullest device"}};
   int fit = 0;
   for (const FoundPlan& plan : result.plans) {
     fit += plan.deficit == 0;
     std::vector<std::string> row = DegreesOf(plan, graphs);
     row.push_back(fmt::format(
         "{}{}", plan.deficit == 0 ? "yes" : "no", plan.simulated ? "" : " (estimated)"));
-    row.push_back(plan.deficit == 0 || plan.simulated ? MemoryText(plan, *graphs[0].setting.cluster)
-                                                      : "lacks " + FormatBytes(plan.deficit));
+    row.push_back(plan.deficit == 0 || plan.simulated
+                      ? MemoryText(plan, *graphs[plan.graph].setting.cluster)
+                      : "lacks " + FormatBytes(plan.deficit));
     rows.push_back(std::move(row));
   }
   return fmt::format(

@@ -120,15 +120,25 @@ std::vector<int> OrderOf(const Graph& step,
   return MergedOrder(planned, orders);
 }
 
-// Returns the graph with the edges of an issue order. Collectives of different devices, each its
-// own communicator, do not wait for one another.
+// Returns the graph with the edges of an issue order. Collectives of different devices, and of
+// different groups of ranks, each its own communicator, do not wait for one another.
+// @param ranks_only  edges between collectives among ranks alone, which the issue order of their
+//   network device, with a slot for each, does not keep
 Graph WithEdges(const PlannedGraph& planned,
                 const std::vector<DeviceIndex>& device_of_op,
-                const std::vector<int>& order) {
+                const std::vector<int>& order,
+                bool ranks_only) {
   std::vector<int> server(device_of_op.begin(), device_of_op.end());
+  if (ranks_only) std::ranges::fill(server, -1);
   for (int op = 0; op < planned.graph.num_ops(); ++op) {
     if (planned.ops[op].role != PlannedRole::kCollective) continue;
-    server[op] = kMaxDevices + device_of_op[planned.graph.predecessors(op).front()];
+    const int group = planned.ops[op].rank_group;
+    if (group >= 0) {  // directly behind the op that calls it
+      server[op] = kMaxDevices * (2 + group) + device_of_op[op - 1];
+    } else if (!ranks_only) {
+      const int before = planned.graph.predecessors(op).front();
+      server[op] = kMaxDevices + device_of_op[before - (planned.ops[before].rank_group >= 0)];
+    }
   }
   return InOrder(planned.graph, server, order);
 }
@@ -258,11 +268,11 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
   placed.device_of_op = PlannedPlacement(step, in_cluster);
   std::vector<int> order =
       OrderOf(*setting.step, step.planned, devices, schedule, placed.num_stages);
-  if (EntryOf(setting.semantics).has_issue_order) {
-    placed.issue_order = std::move(order);
-  } else {
-    step.planned.graph = WithEdges(step.planned, placed.device_of_op, order);
+  const bool has_order = EntryOf(setting.semantics).has_issue_order;
+  if (!has_order || setting.step->ranks() > 1) {
+    step.planned.graph = WithEdges(step.planned, placed.device_of_op, order, has_order);
   }
+  if (has_order) placed.issue_order = std::move(order);
   const int num_ops = step.planned.graph.num_ops();
   placed.ops = std::move(step.planned.ops);
   CostedProblem costed(std::make_shared<const Graph>(std::move(step.planned.graph)),

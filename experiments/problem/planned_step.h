@@ -19,12 +19,12 @@ struct RunInputs {
   std::vector<PlannedOp> origin;  ///< [num_ops] of a planned graph; empty without a plan
 };
 
-/// Applies the plan of a run (ApplyPlan()) unless it changes nothing (Plan::IsIdentity()). The
-/// passes coarsen the graph of the step. The planned graph then needs colocation alone, because all
-/// copies of a group have its label.
+/// Applies the plan of a run (FirstRank(), ApplyPlan()) unless it changes nothing
+/// (Plan::IsIdentity(), a graph of one rank). The passes coarsen the graph of the step. The planned
+/// graph then needs colocation alone, because all copies of a group have its label.
 /// @param where  names the run in messages about costs
 /// @param table  measured costs, or nullptr
-/// @throws InputError as ComputeCosts(), ApplyPasses() and ApplyPlan()
+/// @throws InputError as ComputeCosts(), ApplyPasses(), ApplyPlan() and FirstRank()
 RunInputs WithPlan(RunInputs step,
                    const Plan& plan,
                    const std::string& where,

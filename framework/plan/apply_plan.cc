@@ -64,8 +64,9 @@ PlannedStep ApplyPlan(const Graph& step,
   }
   std::vector<Bucket> buckets;
   std::vector<std::vector<std::pair<std::string, double>>> cost_ns;
-  auto planned_cluster = copies == Copies::kFirst ? WithDevices(cluster, groups.front())
-                                                  : std::make_shared<const Cluster>(cluster);
+  auto planned_cluster = copies == Copies::kFirst
+                             ? WithDevices(cluster, groups.front(), cluster.name())
+                             : std::make_shared<const Cluster>(cluster);
   if (groups.size() > 1) {
     std::vector<int> place(planned.graph.num_ops(), 0);
     std::map<std::string, int> first;  // op of a label

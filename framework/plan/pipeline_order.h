@@ -20,8 +20,8 @@ enum class Schedule : std::uint8_t {
 /// The order is that of a pipeline whose passes all take one unit: a pass begins when its stage is
 /// free, and the pass of the stage before (backward: behind) on the micro-batch is over. Ops are
 /// issued by the begin of their pass, then by id, each behind its predecessors. Parameters and
-/// constants come as early as their readers need them, an all-reduce among replicas comes behind the
-/// last pass that it awaits, and the update comes last.
+/// constants come as early as their readers need them, an all-reduce among replicas comes behind
+/// the last pass that it awaits, and the update comes last.
 /// @param stage_of_op  [ops of the step] the stage of each op, 0 to num_stages - 1, in the order in
 ///   which micro-batches pass the stages
 std::vector<int> PipelineOrder(const PlannedGraph& planned,

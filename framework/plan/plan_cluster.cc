@@ -64,7 +64,9 @@ std::shared_ptr<const Cluster> WithNetwork(const Cluster& cluster,
       cluster.name(), std::move(kinds), std::move(devices), std::move(channels), std::move(routes));
 }
 
-std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::vector<int>& some) {
+std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster,
+                                           const std::vector<int>& some,
+                                           const std::string& name) {
   std::vector<int> kept = some;
   for (int d = 0; d < cluster.num_devices(); ++d) {
     if (cluster.kind_of(d).device_class == DeviceClass::kNetwork) kept.push_back(d);
@@ -84,7 +86,7 @@ std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::ve
     }
   }
   return std::make_shared<const Cluster>(
-      cluster.name(),
+      name,
       std::vector<DeviceKind>(cluster.kinds().begin(), cluster.kinds().end()),
       std::move(devices),
       std::vector<Channel>(cluster.channels().begin(), cluster.channels().end()),

@@ -21,6 +21,8 @@ std::shared_ptr<const Cluster> WithNetwork(const Cluster& cluster,
                                            int slots);
 
 /// Returns the cluster of some devices, in this order, and those of class network.
-std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster, const std::vector<int>& some);
+std::shared_ptr<const Cluster> WithDevices(const Cluster& cluster,
+                                           const std::vector<int>& some,
+                                           const std::string& name);
 
 }  // namespace emplace

@@ -342,8 +342,9 @@ RankStep FirstRank(std::shared_ptr<const Graph> step, std::shared_ptr<const Clus
     op.cost_ns.emplace_back(kRanks, static_cast<double>(slowest));
   }
   std::vector<Tensor> tensors(step->tensors().begin(), step->tensors().end());
-  return {std::make_shared<const Graph>(GraphLike(*step, std::move(tensors), std::move(ops))),
-          WithDevices(*cluster, of_rank[0])};
+  return {
+      std::make_shared<const Graph>(GraphLike(*step, std::move(tensors), std::move(ops))),
+      WithDevices(*cluster, of_rank[0], fmt::format("{} in blocks of {}", cluster->name(), ranks))};
 }
 
 std::string RankDevice(int group) {

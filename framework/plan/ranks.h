@@ -11,7 +11,7 @@
 // otherwise. Ranks then meet in collectives only, and every rank calls the same ones. By induction
 // over the collectives, each begins at the same time on all ranks, since until then each rank does
 // the same on equal devices and channels that no other rank uses. All ranks need the memory of
-// rank 0. Replicas reduce the gradients of equal ranks.
+// rank 0, and each has a host of its own. Replicas reduce the gradients of equal ranks.
 
 #include <memory>
 #include <string>
@@ -29,7 +29,8 @@ struct RankStep {
 /// Returns the step and the cluster of rank 0; a graph of one rank, and the cluster, as they are.
 ///
 /// The GPUs (CPUs of a cluster without GPUs) are divided in their order: of N ranks, block b has
-/// the devices b N to b N + N - 1. The cluster has the first ones and the devices of class network.
+/// the devices b N to b N + N - 1. The cluster "NAME in blocks of N" has the first ones and the
+/// devices of class network.
 /// CPUs beside GPUs are left out, since all ranks would use them.
 ///
 /// A collective becomes an op that takes no time and may run on all devices; AddRankCollectives()

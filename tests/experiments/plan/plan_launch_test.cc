@@ -22,7 +22,7 @@ FoundPlan TwoStages(int end) {
 
 TEST_CASE("Megatron: degrees, layout and sizes") {
   FoundPlan plan = TwoStages(4);
-  CHECK(LaunchSettings("megatron", plan, kLayers, 2, 64) ==
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 2, 64) ==
         "--tensor-model-parallel-size 1\n"
         "--pipeline-model-parallel-size 2\n"
         "--pipeline-model-parallel-layout \"Et*3|t*1L\"\n"
@@ -31,21 +31,21 @@ TEST_CASE("Megatron: degrees, layout and sizes") {
   // The embedding alone, and recomputation.
   plan = TwoStages(1);
   plan.recompute = true;
-  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 8).find("\"E|t*4L\"") != std::string::npos);
-  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 8).find("--recompute-granularity full\n") !=
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("\"E|t*4L\"") != std::string::npos);
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("--recompute-granularity full\n") !=
         std::string::npos);
   // One stage needs no layout.
   plan.stages = {{{6}, {0}}};
-  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 8).find("layout") == std::string::npos);
+  CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("layout") == std::string::npos);
 }
 
 TEST_CASE("vLLM: the blocks of each stage") {
-  CHECK(LaunchSettings("vllm", TwoStages(4), kLayers, 2, 64) ==
+  CHECK(LaunchSettings("vllm", TwoStages(4), kLayers, 1, 2, 64) ==
         "VLLM_PP_LAYER_PARTITION=3,1\n"
         "--pipeline-parallel-size 2\n"
         "--tensor-parallel-size 1\n"
         "--data-parallel-size 4\n");
-  CHECK(MessageOf<InputError>([] { LaunchSettings("vllm", TwoStages(1), kLayers, 2, 64); }) ==
+  CHECK(MessageOf<InputError>([] { LaunchSettings("vllm", TwoStages(1), kLayers, 1, 2, 64); }) ==
         "--to vllm: a stage has no block; every stage of vLLM needs one");
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("DeepSpeed: a configuration and the bounds of the stages") {
   plan.plan.micro_batches = 8;
   plan.plan.states = "zero1";
   plan.recompute = true;
-  const std::string text = LaunchSettings("deepspeed", plan, kLayers, 2, 64);
+  const std::string text = LaunchSettings("deepspeed", plan, kLayers, 1, 2, 64);
   CHECK(text.starts_with(
       "# DeepSpeed: 4 replica(s) of 2 stage(s); not tried out. Give deepspeed.initialize() this "
       "configuration.\n"
@@ -72,7 +72,7 @@ TEST_CASE("DeepSpeed: a configuration and the bounds of the stages") {
   plan.num_stages = 1;
   plan.stages = {{{6}, {0}}};
   plan.plan.states = "replicated";
-  const std::string one = LaunchSettings("deepspeed", plan, kLayers, 2, 64);
+  const std::string one = LaunchSettings("deepspeed", plan, kLayers, 1, 2, 64);
   CHECK(one.find("\"stage\": 0}") != std::string::npos);
   CHECK(one.find("PipelineModule") == std::string::npos);
   CHECK(one.ends_with("# The model recomputes the activations of every block.\n"));
@@ -81,15 +81,16 @@ TEST_CASE("DeepSpeed: a configuration and the bounds of the stages") {
 TEST_CASE("what a framework cannot do is refused") {
   FoundPlan plan = TwoStages(4);
   plan.stages.push_back({{3, 6}, {2, 3}});
-  CHECK(MessageOf<InputError>([&] { LaunchSettings("megatron", plan, kLayers, 2, 64); }) ==
+  CHECK(MessageOf<InputError>([&] { LaunchSettings("megatron", plan, kLayers, 1, 2, 64); }) ==
         "--to megatron: the stages of the replicas differ, which megatron does not know");
   const std::vector<std::string> merged = {
       "unit 0", "unit 1", "unit 2", "unit 3", "unit 4", "unit 5"};
-  CHECK(MessageOf<InputError>([&] { LaunchSettings("vllm", TwoStages(4), merged, 2, 64); }) ==
+  CHECK(MessageOf<InputError>([&] { LaunchSettings("vllm", TwoStages(4), merged, 1, 2, 64); }) ==
         "--to vllm: the model has no repeated blocks; name them with --layers");
-  CHECK(MessageOf<InputError>([&] { LaunchSettings("megatro", TwoStages(4), kLayers, 2, 64); }) ==
-        "--to: unknown framework \"megatro\"; did you mean \"megatron\"? choices: deepspeed, "
-        "megatron, vllm");
+  CHECK(
+      MessageOf<InputError>([&] { LaunchSettings("megatro", TwoStages(4), kLayers, 1, 2, 64); }) ==
+      "--to: unknown framework \"megatro\"; did you mean \"megatron\"? choices: deepspeed, "
+      "megatron, vllm");
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ TEST_CASE("replicas of ranks reduce the gradients of equal ranks") {
   const Applied applied(
       graph, EqualGpus(4), "{replicas: 2, bucket: 8B}", {AllOn(11, 0), AllOn(11, 1)});
   CHECK(applied.rank.cluster->device(1).name == "gpu:2");
+  CHECK(applied.rank.cluster->name() == "equal_gpus in blocks of 2");
   const Cluster& cluster = *applied.step.cluster;
   CHECK(cluster.num_devices() == 2 + 1 + 1);
   CHECK(cluster.device(3).name == "ranks:0");
