@@ -133,6 +133,7 @@ class RanksTest(Folder):
                          ["0.norm/all_gather", "1.norm/all_gather", "1.norm/backward/all_gather",
                           "0.norm/backward/all_gather", "1.norm/backward/reduce_scatter",
                           "0.norm/backward/reduce_scatter"])
+        self.assertEqual([op["attributes"].get("ahead", False) for op in found], [True] * 4 + [False] * 2)
         for op in found[:4]:
             self.assertEqual(self.shape(document, op), [PARAMETERS])
             parts = [document["tensors"][tensor]["shape"] for tensor in op["inputs"]]

@@ -179,7 +179,7 @@ class StepNotes:
         index = self._add_op(f"{prefix}/{kind}", f"collective.{kind}", origin.phase, sent, [received],
                              [received] if in_place else [], module=module, forward_op=forward_op, flops=0,
                              bytes_accessed=sum(map(costs.nbytes, [*sent, received])), device_kinds=["network"],
-                             attributes=ranks.attributes(given))
+                             attributes=ranks.attributes(func, given))
         if not in_place:
             self._renew(received)
         if func.namespace == "c10d" and kind == "all_gather":

@@ -120,12 +120,16 @@ def require_collectives(size: int, ops: Iterable[Any]) -> None:
                             f"torch.distributed.device_mesh.init_device_mesh('cpu', ({size},))")
 
 
-def attributes(given: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    """Returns the ranks of the group of a call, and their number."""
+def attributes(func: torch._ops.OpOverload, given: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+    """Returns the ranks of the group of a call, and their number.
+
+    `ahead`: fully_shard gathers parameters on a stream that does not wait for the computation.
+    """
     for argument, value in given:
         if argument.name in ("group_name", "process_group"):
             group = dist.distributed_c10d._resolve_process_group(value) if isinstance(value, str) else (
                 value if isinstance(value, dist.ProcessGroup) else dist.ProcessGroup.unbox(value))
             members = dist.get_process_group_ranks(group)
-            return {"group_size": len(members), "ranks": members}
+            ahead = {"ahead": True} if func.namespace == "c10d" and kind_of(func) == "all_gather" else {}
+            return {"group_size": len(members), "ranks": members, **ahead}
     raise ValueError(f"a collective without a group: {[argument.name for argument, _ in given]}")
