@@ -3,8 +3,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "experiments/console/menu.h"
+#include "experiments/plan/plan_ranks.h"
 #include "experiments/plan/plan_report.h"
-#include "experiments/plan/plan_search.h"
 #include "experiments/problem/load.h"
 #include "experiments/report/plan_picture.h"
 #include "framework/base/error.h"
@@ -203,9 +203,11 @@ nb::dict SearchGivenPlans(const nb::list& graphs,
   std::vector<PlanGraph> given;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     PlanGraph& graph = given.emplace_back(PlanGraph{.setting = setting, .size = sizes[i]});
-    graph.setting.step = nb::cast<const PythonGraph&>(graphs[i]).graph;
+    RankStep rank = FirstRank(nb::cast<const PythonGraph&>(graphs[i]).graph, setting.cluster);
+    graph.setting.step = std::move(rank.step);
+    graph.setting.cluster = std::move(rank.cluster);
     graph.setting.where = graph.setting.step->name();
-    CheckDeviceKinds(*graph.setting.step, setting.cluster.get(), graph.setting.where);
+    CheckDeviceKinds(*graph.setting.step, graph.setting.cluster.get(), graph.setting.where);
   }
   PlanSearchOptions options{.batch = batch, .seconds = seconds, .layers = layers, .place = true};
   options.stop = [] {
@@ -216,18 +218,21 @@ nb::dict SearchGivenPlans(const nb::list& graphs,
   std::string json;
   {
     const nb::gil_scoped_release release;
-    result = SearchPlans(given, options);
+    result = SearchPlansOfRanks(given, options);
     json = FormatPlanSearchJson(result, given, options);
   }
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   nb::dict found;
   found["json"] = json;
   nb::list plans;
-  for (const FoundPlan& plan : result.plans) plans.append(WriteFields(plan.plan, true));
+  const auto text = [](const FoundPlan& plan) {
+    return nb::make_tuple(WriteFields(plan.plan, true), plan.graph);
+  };
+  for (const FoundPlan& plan : result.plans) plans.append(text(plan));
   found["plans"] = plans;
   nb::dict usual;
   for (const UsualPlan& each : result.usual) {
-    if (each.plan) usual[each.name.c_str()] = WriteFields(each.plan->plan, true);
+    if (each.plan) usual[each.name.c_str()] = text(*each.plan);
   }
   found["usual"] = usual;
   found["best"] = nb::none();
@@ -370,8 +375,8 @@ schedule: "gpipe" or "1f1b".)");
       nb::sig("def search_plans_with(graphs: list[Graph], sizes: list[int], cluster: Cluster "
               "| str, batch: int, costs: str, seconds: float, semantics: str, layers: str) "
               "-> dict[str, typing.Any]"),
-      "emplace.search_plans() with all arguments; returns its JSON, the plans as YAML and "
-      "the best one placed.");
+      "emplace.search_plans() with all arguments; returns its JSON, the plans as YAML with the "
+      "indices of their graphs, and the best one placed.");
 }
 
 }  // namespace emplace::python

@@ -71,6 +71,7 @@ class FoundPlan:
     """A plan of a search.
 
     graph          index among the given graphs
+    ranks          devices of each stage: those of the graph (tensor parallel, FSDP), of which the first is named
     micro_batch    samples of a micro-batch
     num_stages     of a replica
     schedule       "gpipe" or "1f1b"
@@ -84,6 +85,7 @@ class FoundPlan:
 
     plan: Plan
     graph: int
+    ranks: int
     micro_batch: int
     num_stages: int
     schedule: str
@@ -131,7 +133,7 @@ def search_plans(graphs: Graph | str | Sequence[Graph | str], cluster: Cluster |
                  semantics: str = "stream", layers: str = "") -> FoundPlans:
     """Searches replicas, stages, micro-batches, recomputation and schedules, like `emplace plan`.
 
-    graphs:  training steps of one model at different sizes of a micro-batch
+    graphs:  training steps of one model at different sizes of a micro-batch and numbers of ranks
     batch:   samples of a step
     sizes:   [graphs] samples of a micro-batch; None: key `batch` of Graph.source
     costs:   a measured table; None: costs of the graphs and the roofline model
@@ -144,17 +146,17 @@ def search_plans(graphs: Graph | str | Sequence[Graph | str], cluster: Cluster |
     read = [compiled.Graph(graph) if isinstance(graph, str) else graph for graph in given]
     if sizes is None:
         sizes = [_size(graph) for graph in read]
-    if len(sizes) != len(read) or len(set(sizes)) != len(sizes):
-        raise compiled.InputError(f"sizes: got {list(sizes)}, expected {len(read)} different numbers")
+    if len(sizes) != len(read):
+        raise compiled.InputError(f"sizes: has {len(sizes)} numbers, expected {len(read)}")
     for name, number in (("batch", batch), *((f"sizes[{place}]", size) for place, size in enumerate(sizes))):
         if number < 1:
             raise compiled.InputError(f"{name}: got {number}, expected a number above 0")
     found = compiled.search_plans_with(read, list(sizes), cluster, batch, costs or "", seconds, semantics, layers)
     told = json.loads(found["json"])
-    usual = {name: None if record is None else _found(record, found["usual"][name], sizes)
+    usual = {name: None if record is None else _found(record, *found["usual"][name])
              for name, record in told["usual"].items()}
-    return FoundPlans([_found(record, text, sizes) for record, text in zip(told["plans"], found["plans"], strict=True)],
-                      usual, told["bound_ns"], told["complete"], told["verdict"],
+    plans = [_found(record, *plan) for record, plan in zip(told["plans"], found["plans"], strict=True)]
+    return FoundPlans(plans, usual, told["bound_ns"], told["complete"], told["verdict"],
                       None if found["best"] is None else BestPlan(**found["best"]))
 
 
@@ -166,8 +168,8 @@ def _size(graph: Graph) -> int:
     return size
 
 
-def _found(record: Mapping[str, Any], text: str, sizes: Sequence[int]) -> FoundPlan:
+def _found(record: Mapping[str, Any], text: str, graph: int) -> FoundPlan:
     stages = [[(stage["device"], stage["layers"]) for stage in replica] for replica in record["stages"]]
-    return FoundPlan(Plan.from_yaml(text), sizes.index(record["micro_batch"]), record["micro_batch"],
-                     record["num_stages"], record["schedule"], stages, record["simulated"], record["step_time_ns"],
-                     record["peak_bytes"], record["bubble"], record["communication"], record["gap"])
+    return FoundPlan(Plan.from_yaml(text), graph, record["ranks"], record["micro_batch"], record["num_stages"],
+                     record["schedule"], stages, record["simulated"], record["step_time_ns"], record["peak_bytes"],
+                     record["bubble"], record["communication"], record["gap"])
