@@ -272,7 +272,11 @@ std::vector<DrawnPass> MergePasses(const Graph& graph,
   for (const OpEvent& event : timeline.ops) {
     if (event.finish > event.start) slots[{event.device, event.slot}].push_back(&event);
   }
-  const Nanos pause = timeline.outcome.step_time / 100;
+  int num_micro_batches = 1;
+  for (const PlannedOp& op : origin) {
+    num_micro_batches = std::max(num_micro_batches, op.micro_batch + 1);
+  }
+  const Nanos pause = timeline.outcome.step_time / 100 / num_micro_batches;
   std::vector<DrawnPass> passes;
   for (auto& [slot, events] : slots) {
     std::ranges::sort(events, {}, &OpEvent::start);

@@ -29,7 +29,8 @@ struct DrawnPass {
 };
 
 /// Returns the passes by device, slot and start. A pass ends before an op of another pass, and
-/// before a pause of more than a hundredth of the step. Ops that take no time are left out.
+/// before a pause of more than a hundredth of the step per micro-batch. Ops that take no time are
+/// left out.
 /// @param origin  [num_ops] of the problem's graph
 std::vector<DrawnPass> MergePasses(const Graph& graph,
                                    std::span<const PlannedOp> origin,

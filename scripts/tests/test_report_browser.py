@@ -166,6 +166,17 @@ class ReportInBrowser(ReportCase):
                 self.assertEqual(attributes["href"][0], "#", tag)
             self.assertNotIn(tag, ("link", "iframe", "object", "embed", "img"))
 
+    def test_a_plan_has_a_picture(self) -> None:
+        self.assertEqual(browse(self.path / "run.html")[0].find("id", "plan")[0].get("hidden"), "")
+        (self.path / "plan.yaml").write_text(RUN + "plan: {replicas: 2, micro_batches: 2}\n")
+        self.emplace("run", "plan.yaml", "-o", "plan.h5", "--quiet")
+        self.emplace("report", "plan.h5")
+        dom, urls = browse(self.path / "plan.html")
+        self.check_sound(dom, urls)
+        self.assertNotIn("hidden", dom.find("id", "plan")[0])
+        self.assertEqual(len(dom.find("class", "plan-picture")), 1)
+        self.assertIn("replica 1", dom.text("plan"))
+
     def test_shows_what_the_file_says(self) -> None:
         import h5py
 
