@@ -24,6 +24,7 @@ from fractions import Fraction
 import plan_differences
 import plan_orders
 import plan_problems
+import plan_ranks
 import plans
 import reference
 from costs import Costs
@@ -49,6 +50,10 @@ def with_units(item):
     }
 
 
+def has_network(cluster):
+    return any(plan_ranks.is_network(cluster, device) for device in cluster["devices"])
+
+
 def collective_time(op, tensors):
     """[ns] of a measured collective: the same for equal signatures."""
     tensor = tensors[op["inputs"][0]]
@@ -61,14 +66,16 @@ def cost_file(planned):
     used = sorted({device["kind"] for device in planned.cluster["devices"]})
     entries = {}
     for op in planned.ops:
-        if op["kind"] != "collective.all_reduce":
+        if op.get("device_kinds") != ["network"]:
             continue
-        tensor = planned.tensors[op["inputs"][0]]
-        size = ",".join(map(str, tensor["shape"]))
-        typed = bool(tensor["dtype"])
-        text = f"{tensor['dtype']}[{size}]" if typed else f"?[{tensor['bytes']}B]"
-        text = f"{op['kind']}({text}) -> {text} {{group_size={op['attributes']['group_size']}}}"
-        text += "" if typed else f" 0 FLOP, {2 * tensor['bytes']} B"
+        ends = [planned.tensors[op[key][0]] for key in ("inputs", "outputs")]
+        typed = bool(ends[0]["dtype"])
+        texts = [
+            f"{end['dtype']}[{','.join(map(str, end['shape']))}]" if typed else f"?[{end['bytes']}B]"
+            for end in ends
+        ]
+        text = f"{op['kind']}({texts[0]}) -> {texts[1]} {{group_size={op['attributes']['group_size']}}}"
+        text += "" if typed else f" 0 FLOP, {sum(end['bytes'] for end in ends)} B"
         time = collective_time(op, planned.tensors)
         timing = {"median_ns": time, "low_ns": time, "high_ns": time, "samples": 3}
         for kind in used:
@@ -86,8 +93,10 @@ def with_costs(planned):
     graph = json.loads(json.dumps(planned.graph()))
     kinds = planned.cluster["device_kinds"]
     for op in graph["ops"]:
-        if op["kind"] == "collective.all_reduce" and not op.get("cost_ns"):
+        if op.get("device_kinds") == ["network"] and not op.get("cost_ns"):
             op["cost_ns"] = dict.fromkeys(kinds, collective_time(op, graph["tensors"]))
+        if op["kind"] == "aten.alias":  # a view
+            op["cost_ns"] = dict.fromkeys(kinds, 0)
         if op["kind"] != "aten.add":
             continue
         accessed = sum(graph["tensors"][t]["bytes"] for t in op["inputs"] + op["outputs"])
@@ -127,19 +136,29 @@ class Expected:
     """The model's answer."""
 
     def __init__(self, problem):
-        graph, cluster, plan = problem["graph"], problem["cluster"], problem["plan"]
-        machine = Machine(cluster)
+        self.full, plan = problem["cluster"], problem["plan"]
+        graph, cluster = plan_ranks.first_rank(problem["graph"], self.full)
+        self.rank_zero, machine = graph, Machine(cluster)
         for op in graph["ops"]:
             if not any(allowed(op, device) for device in machine.devices):
                 raise plans.Refused(f"{op['name']} may run nowhere")
-        devices = mirrored(plans.device_groups(plan, machine), problem["devices"])
+        names = [device["name"] for device in machine.devices]
+        first = [names.index(self.full["devices"][d]["name"]) for d in problem["devices"]]
+        devices = mirrored(plans.device_groups(plan, machine), first)
         keys = list(zip(*devices))
         together = [keys.index(key) for key in keys]
         planned = plans.apply_plan(graph, cluster, plan, together)
+        planned = plan_ranks.with_transfers(planned, graph)
+        self.measured = planned.cluster is cluster or cluster is not self.full and has_network(cluster)
         machine = Machine(planned.cluster)
+        names = [device["name"] for device in machine.devices]
         network = [d for d, device in enumerate(machine.devices) if device["class"] == "network"]
         place = [
-            network[0] if origin.role == "collective" else devices[origin.replica][origin.op]
+            names.index(f"ranks:{origin.group}")
+            if origin.group >= 0
+            else network[0]
+            if origin.role == "collective"
+            else devices[origin.replica][origin.op]
             for origin in planned.origins
         ]
         for op, d in zip(planned.ops, place):
@@ -152,13 +171,17 @@ class Expected:
         self.order = orders[0]
         if any(each != stages[0] for each in stages):
             self.order = merged_order(planned, orders)
-        if problem["semantics"] == "queue":
-            # A communicator for each device: that of a collective's first predecessor.
+        if problem["semantics"] == "queue" or graph.get("ranks", 1) > 1:
+            # A communicator for each device (that of a collective's first predecessor), and for
+            # each of its groups of ranks.
             before = plans.predecessors(planned.ops)
-            server = [
-                ("network", place[min(before[v])]) if origin.role == "collective" else place[v]
-                for v, origin in enumerate(planned.origins)
-            ]
+            server = [None] * len(place) if problem["semantics"] == "stream" else list(place)
+            for v, origin in enumerate(planned.origins):
+                if origin.group >= 0:
+                    server[v] = ("ranks", origin.group, place[v - 1])
+                elif origin.role == "collective" and problem["semantics"] == "queue":
+                    first = min(before[v])
+                    server[v] = ("network", place[first - (planned.origins[first].group >= 0)])
             planned.ops = plan_orders.in_order(planned.ops, server, self.order)
         self.planned, self.graph, self.stages = planned, planned.graph(), stages[0][1]
         self.names = [op["name"] for op in self.graph["ops"]]
@@ -177,13 +200,33 @@ class Expected:
             name = device["name"]
             self.outcome[f"{name} busy_ns"] = line.device_busy[d]
             self.outcome[f"{name} peak_bytes"] = peaks[d]
+        one_host = any(device["issue"] or device["launch"] for device in machine.devices)
+        if self.rank_zero.get("ranks", 1) > 1 and not self.measured and not one_host:
+            self.simulate_all_ranks(semantics, graph, machine)
+
+    def simulate_all_ranks(self, semantics, graph, machine):
+        """Rank 0 stands for all ranks."""
+        graph = {**graph, "ranks": self.rank_zero["ranks"]}
+        slots = [device["slots"] for device in machine.devices if device["name"] == "network"]
+        graph, cluster, placement = plan_ranks.all_ranks(graph, self.placement, self.full, (slots + [0])[0])
+        every = Machine(cluster)
+        line, peaks = reference.SEMANTICS[semantics](
+            Step(graph, every, placement, Costs(graph, None, False)), placement, None
+        )
+        assert line.latest == self.outcome["step_time_ns"], (line.latest, self.outcome)
+        for d, device in enumerate(every.devices):
+            rank_zero = self.outcome.get(f"{device['name']} busy_ns")
+            if device["class"] != "network" and rank_zero is not None:
+                assert line.device_busy[d] == rank_zero
+                assert peaks[d] == self.outcome[f"{device['name']} peak_bytes"]
 
 
 def write_problem(problem, folder, expected):
     folder.mkdir(parents=True, exist_ok=True)
     cluster, plan = problem["cluster"], problem["plan"]
     names = [device["name"] for device in cluster["devices"]]
-    placement = {"format": "emplace-placement", "version": 1, "graph": "step", "cluster": "random"}
+    blocks = f" in blocks of {problem['graph']['ranks']}" if "ranks" in problem["graph"] else ""
+    placement = {"format": "emplace-placement", "version": 1, "graph": "step", "cluster": "random" + blocks}
     placement["devices"] = {
         op["name"]: names[d] for op, d in zip(problem["graph"]["ops"], problem["devices"])
     }
@@ -194,7 +237,7 @@ def write_problem(problem, folder, expected):
         "placement.json": placement,
         "problem.json": problem,
     }
-    if expected is not None and expected.planned.cluster is cluster:
+    if expected is not None and expected.measured:
         texts["costs.json"] = cost_file(expected.planned)
     for name, value in texts.items():
         (folder / name).write_text(json.dumps(value))

@@ -69,10 +69,10 @@ def pipeline_order(planned, stage_of_op, stages, schedule):
         origin, phase = origins[v], ops[v]["phase"]
         if phase != "update" and is_storage(ops[v]):
             key[v] = min([key[r] for r in after[v]] + [last])
-        elif phase != "update" and origin.role != "collective":
+        elif phase != "update" and (origin.role != "collective" or origin.group >= 0):
             key[v] = begin[stage_of_op[origin.op], phase, max(0, origin.micro_batch)]
     for v, awaited in enumerate(predecessors(ops)):
-        if origins[v].role == "collective":
+        if origins[v].role == "collective" and origins[v].group < 0:
             key[v] = max(key[u] for u in awaited)
     return topological_order(ops, key=lambda v: (key[v], v))
 
@@ -81,8 +81,8 @@ def in_order(ops, device_of_op, order):
     """The ops with an edge from each to the next one on its device."""
     result, last = [dict(op, control_inputs=list(op["control_inputs"])) for op in ops], {}
     for v in order:
-        if not is_storage(ops[v]):
-            d = device_of_op[v]
+        d = device_of_op[v]
+        if not is_storage(ops[v]) and d is not None:
             if d in last and last[d] not in result[v]["control_inputs"]:
                 result[v]["control_inputs"].append(last[d])
             last[d] = v

@@ -1,5 +1,6 @@
 """Random training steps, clusters and plans."""
 
+import plan_ranks
 import plans
 import problems
 from model import Machine, allowed, matched
@@ -224,6 +225,81 @@ def random_cluster(rng):
     return cluster
 
 
+def sharded(rng, graph, cluster):
+    """Gives the graph ranks and collectives; returns a cluster with as many alike devices for each."""
+    ranks = rng.choice([2, 2, 3, 4])
+    groups = {2: [[0, 1]], 3: [[0, 1, 2]], 4: [[0, 1], [0, 2], [0, 1, 2, 3]]}[ranks]
+    graph["ranks"] = ranks
+    tensors, ops = graph["tensors"], graph["ops"]
+
+    def add(op, base, **more):
+        tensor = {"id": len(tensors), "name": f"t{len(tensors)}", "bytes": rng.randint(0, 60), **more}
+        tensors.append({**{key: base[key] for key in ("shape", "dtype") if key in base}, **tensor})
+        op.update({"id": len(ops), "outputs": [tensor["id"]]})
+        ops.append(op)
+        return tensor["id"]
+
+    for op in list(ops):
+        op.pop("devices", None)
+        if op["kind"] in ("parameter", "constant") and rng.random() < 0.6 or op.get("phase") == "update":
+            continue
+        for t in op["outputs"]:
+            if rng.random() < 0.6:
+                continue
+            name = rng.choice(plan_ranks.NAMES)
+            group = rng.choice(groups)
+            attributes = {"ranks": group, "group_size": len(group)}
+            attributes.update({"ahead": True} if rng.random() < 0.4 else {})
+            sent = {"name": f"{op['name']}/c{t}", "kind": f"collective.{name}", "inputs": [t]}
+            sent.update({"attributes": attributes, "phase": op["phase"], "device_kinds": ["network"]})
+            result = add(sent, tensors[t])
+            if rng.random() < 0.5:
+                kinds = {key: 0 for key in cluster["device_kinds"]}
+                view = {"name": f"{sent['name']}/v", "kind": "Reshape", "inputs": [result]}
+                view.update({"cost_ns": kinds, "phase": op["phase"]})
+                result = add(view, tensors[t], alias_of=result)
+            for reader in ops:
+                if reader["name"].startswith(sent["name"]) or rng.random() < 0.2:
+                    continue
+                reader["inputs"] = [result if u == t else u for u in reader["inputs"]]
+    machine, names = Machine(cluster), [device["name"] for device in cluster["devices"]]
+    of_class = [device["class"] for device in machine.devices]
+    divided = "gpu" if "gpu" in of_class else "cpu"
+    kept = [d for d in range(len(names)) if of_class[d] in (divided, "network")]
+    name = {}
+    for d in kept:
+        number = sum(of_class[u] == of_class[d] for u in kept if u < d)
+        for r in range(ranks):
+            copy = number if of_class[d] == "network" else number * ranks + r
+            name[d, r] = f"{of_class[d]}:{copy}"
+    channels, routes = [], []
+
+    def channel(title, figures):
+        keys = ("latency", "setup", "bandwidth", "gap")
+        if title not in {each["name"] for each in channels}:
+            channels.append({"name": title, **{key: int(figures[key]) for key in keys if figures.get(key)}})
+            channels[-1].update({"broadcast": True} if figures.get("broadcast") else {})
+        return title
+
+    for r in range(ranks):
+        for (a, b), via in machine.routes.items():
+            if a in kept and b in kept and not (of_class[a] == of_class[b] == "network"):
+                via = [channel(f"{machine.channels[k]['name']} of {r}", machine.channels[k]) for k in via]
+                routes.append({"from": name[a, r], "to": name[b, r], "via": via})
+        for d in kept if rng.random() < 0.98 else []:
+            for s in range(ranks) if of_class[d] == divided else []:
+                if r != s:
+                    figures = {"latency": rng.randint(0, 5), "bandwidth": rng.choice([1, 2]) * 10**9}
+                    title = channel(f"{name[d, r]}>{name[d, s]}", figures)
+                    routes.append({"from": name[d, r], "to": name[d, s], "via": [title]})
+    devices = []
+    for d in kept:
+        for r in range(ranks if of_class[d] == divided else 1):
+            devices.append({**cluster["devices"][d], "name": name[d, r]})
+    explicit = {"devices": devices, "channels": channels, "routes": routes}
+    return {"name": "random", "device_kinds": cluster["device_kinds"], **explicit}
+
+
 def random_plan(rng, graph, cluster):
     kinds, devices = cluster["device_kinds"], cluster["devices"]
     names = {c: [d["name"] for d in devices if kinds[d["kind"]]["class"] == c] for c in ("gpu", "cpu")}
@@ -279,12 +355,19 @@ def generate(rng):
     "semantics"}"""
     cluster = random_cluster(rng)
     graph = StepMaker(rng, cluster).make()
+    whole = sharded(rng, graph, cluster) if rng.random() < 0.3 else cluster
+    try:
+        graph_zero, cluster = plan_ranks.first_rank(graph, whole)
+    except plans.Refused:
+        graph_zero, cluster = graph, whole
     plan = random_plan(rng, graph, cluster)
+    names = [device["name"] for device in whole["devices"]]
+    first = [names.index(device["name"]) for device in cluster["devices"]]
     return {
         "graph": graph,
-        "cluster": cluster,
+        "cluster": whole,
         "plan": plan,
-        "devices": random_devices(rng, graph, cluster, plan),
+        "devices": [first[d] for d in random_devices(rng, graph_zero, cluster, plan)],
         "schedule": rng.choice(["gpipe", "1f1b"]),
         "semantics": rng.choice(["queue", "stream"]),
     }

@@ -30,6 +30,7 @@ class Origin:
     op: int = -1
     micro_batch: int = -1
     replica: int = -1
+    group: int = -1  # of ranks
 
 
 @dataclasses.dataclass
@@ -472,16 +473,16 @@ def ring_all_reduce(machine, members, size):
     return 2 * (n - 1) * slowest
 
 
-def with_network(cluster, slots):
-    """The cluster with a device that every other one reaches in no time."""
-    device = {"name": "network", "kind": "network", "memory": 2**63 - 1, "slots": slots}
+def with_device(cluster, added, kind, slots):
+    """The cluster with a network device that every other one reaches in no time."""
+    device = {"name": added, "kind": kind, "memory": 2**63 - 1, "slots": slots}
     names = [each["name"] for each in cluster["devices"]]
-    ends = [(name, "network") for name in names] + [("network", name) for name in names]
+    ends = [(name, added) for name in names] + [(added, name) for name in names]
     routes = [{"from": a, "to": b, "via": [f"{a}->{b}"]} for a, b in ends]
     channels = [{"name": r["via"][0], "latency": 0, "bandwidth": 10**18} for r in routes]
     return {
         **cluster,
-        "device_kinds": {**cluster["device_kinds"], "network": {"class": "network"}},
+        "device_kinds": {kind: {"class": "network"}, **cluster["device_kinds"]},
         "devices": cluster["devices"] + [device],
         "channels": cluster.get("channels", []) + channels,
         "routes": cluster.get("routes", []) + routes,
@@ -519,7 +520,7 @@ def apply_plan(step, cluster, plan, together=None):
             {"network": max(ring_all_reduce(machine, ring, size) for ring in rings)}
             for _, size, _ in buckets
         ]
-        cluster = with_network(cluster, max(len(group) for group in groups))
+        cluster = with_device(cluster, "network", "network", max(len(group) for group in groups))
     planned = replicate(planned, names, buckets, costs)
     planned.cluster = cluster
     return planned
