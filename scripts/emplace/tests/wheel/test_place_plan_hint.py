@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unittest
+import unittest.mock
 from typing import Any
 
 import emplace
@@ -41,13 +42,13 @@ class PlanHint(TestCase):
         assert isinstance(hint, plan_hint.Hint)
         self.assertEqual((hint.plan.plan.replicas, hint.plan.num_stages, hint.plan.step_time), (2, 1, 8202))
         self.assertAlmostEqual(hint.gain, 2 * 8000 / 8202)
-        self.assertEqual(hint.sentence(fast(2)),
+        self.assertEqual(hint.sentence("c.yaml"),
                          "A plan would do better: 2 replicas, with 2 times the batch in 0.008 ms, do 1.95 times as "
-                         "many samples a second (emplace plan GRAPH --cluster CLUSTER --batch B)")
+                         "many samples a second (emplace plan GRAPH --cluster c.yaml --batch B)")
         self.document["source"]["batch"] = 3
         hint = self.find(fast(4))
         assert isinstance(hint, plan_hint.Hint)
-        self.assertIn("--batch 12)", hint.sentence(fast(4)))
+        self.assertIn("--batch 12)", hint.sentence("c.yaml"))
 
     def test_where_no_plan_is_better(self) -> None:
         """One GPU; a reduction of 2 (1024 B / 10 MB/s + 100 ns); a placement as fast as the plan; other requests."""
@@ -59,6 +60,8 @@ class PlanHint(TestCase):
     def test_why_no_plan_was_searched(self) -> None:
         hint = self.find(cluster(["g0", "g1"], [10**8] * 2))
         self.assertRegex(str(hint), r"^no plan was searched: model: op .* \(aten.add\) has no cost_ns for device kind")
+        with unittest.mock.patch.object(plan_hint, "MOST_OPS", 9):
+            self.assertIn("no plan was searched, since the graph has more than 9 ops", self.find(fast(2)))
 
     def test_the_command(self) -> None:
         cpu, gpu = emplace.Cluster("2xa100_pcie").device_kinds[:2]

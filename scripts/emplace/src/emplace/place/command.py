@@ -70,7 +70,7 @@ def _place(options: argparse.Namespace, format: Format | None, kind: type[Target
         else:
             print(table(target, decision))
             if isinstance(hint, plan_hint.Hint):
-                print(hint.sentence(cluster))
+                print(hint.sentence(options.cluster))
     finally:
         target.close()
     return 0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SECONDS = 3.0  # of the search
 LEAST_GAIN = 1.05
+MOST_OPS = 20_000  # larger graphs need more time before the search begins
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Hint:
     gain: float
     batch: int | None  # samples of its step; None: the graph does not have its own
 
-    def sentence(self, cluster: Cluster) -> str:
-        plan, command = self.plan, f"emplace plan GRAPH --cluster {cluster.path or 'CLUSTER'} --batch "
+    def sentence(self, cluster: str) -> str:
+        """Returns the sentence for the user, who named the cluster so."""
+        plan, command = self.plan, f"emplace plan GRAPH --cluster {cluster} --batch "
         parts = [f"{number} {name}" + "s" * (number > 1) for number, name in (
             (plan.plan.replicas, "replica"), (plan.num_stages, "stage")) if number > 1]
         return (f"A plan would do better: {' of '.join(parts)}, with {self.count} times the batch in "
@@ -49,6 +51,8 @@ def find(request: Request, cluster: Cluster, time: int) -> Hint | str:
     count = cluster.device_classes.count("gpu")
     if request.inference or request.memory_only or count < 2:
         return ""
+    if len(request.document["ops"]) > MOST_OPS:
+        return f"no plan was searched, since the graph has more than {MOST_OPS:,} ops; `emplace plan` searches"
     try:
         found = emplace.search_plans(grain.compiled(request.document), cluster, count, sizes=[1], costs=request.costs,
                                      seconds=SECONDS)
