@@ -154,7 +154,9 @@ def _general(common: argparse.ArgumentParser, prog: str) -> argparse.ArgumentPar
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
-_DESCRIPTION = "Place a model on a cluster at the grain that a target can express, and write it for the target."
+_DESCRIPTION = """\
+Place a model on a cluster at the grain that a target can express, and write it for the target. For a training step on
+several GPUs, a sentence says when a plan (`emplace plan`) would do more samples a second."""
 
 
 def _epilog() -> str:
