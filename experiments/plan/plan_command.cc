@@ -222,10 +222,8 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
     CheckDeviceKinds(*graph.setting.step, graph.setting.cluster.get(), name);
     graph.size = MicroBatchOf(*graph.setting.step, path.string(), options.search.batch);
     for (const PlanGraph& other : graphs) {
-      if (&other == &graph || other.size != graph.size ||
-          other.setting.step->ranks() != graph.setting.step->ranks()) {
-        continue;
-      }
+      if (&other == &graph || other.size != graph.size) continue;
+      if (graph.setting.step->ranks() > 1 || other.setting.step->ranks() > 1) continue;
       throw InputError(fmt::format("{}: has the batch of {}, as {} has; expected different sizes",
                                    path.string(),
                                    graph.size,

@@ -19,16 +19,18 @@ bool IsBetter(const FoundPlan& a, const FoundPlan& b) {
 
 PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
                                     const PlanSearchOptions& options) {
-  std::map<int, std::vector<int>> graphs_of_ranks;
+  std::map<std::pair<int, int>, std::vector<int>> searches;  // by ranks and way
+  std::map<std::pair<int, int>, int> ways;                   // of ranks and size
   for (std::size_t g = 0; g < graphs.size(); ++g) {
-    graphs_of_ranks[graphs[g].setting.step->ranks()].push_back(static_cast<int>(g));
+    const int ranks = graphs[g].setting.step->ranks();
+    searches[{ranks, ways[{ranks, graphs[g].size}]++}].push_back(static_cast<int>(g));
   }
-  if (graphs_of_ranks.size() == 1) return SearchPlans(graphs, options);
+  if (searches.size() == 1) return SearchPlans(graphs, options);
   PlanSearchOptions share = options;
-  share.seconds = options.seconds / static_cast<double>(graphs_of_ranks.size());
+  share.seconds = options.seconds / static_cast<double>(searches.size());
   PlanSearchResult all;
   std::size_t most = 0;
-  for (const auto& [ranks, numbers] : graphs_of_ranks) {
+  for (const auto& [key, numbers] : searches) {
     std::vector<PlanGraph> some;
     for (int g : numbers) some.push_back(graphs[g]);
     PlanSearchResult result = SearchPlans(some, share);
@@ -44,7 +46,7 @@ PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
     all.plans.insert(all.plans.end(), result.plans.begin(), result.plans.end());
     std::ranges::stable_sort(all.plans, IsBetter);
     for (UsualPlan& usual : result.usual) {
-      usual.name += fmt::format(", {} rank{}", ranks, ranks == 1 ? "" : "s");
+      usual.name += ", " + some[0].setting.where;
       if (usual.plan) usual.plan->graph = numbers[usual.plan->graph];
       all.usual.push_back(std::move(usual));
     }

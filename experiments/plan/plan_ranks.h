@@ -7,9 +7,10 @@
 namespace emplace {
 
 /// Searches the plans of graphs of one or several numbers of ranks (framework/plan/ranks.h):
-/// SearchPlans() for the graphs of each number in turn, with equal shares of the time. The result
-/// has the best plans of all, the least bound, and the usual plans of each number, with ", N ranks"
-/// behind their names if there are several numbers.
+/// SearchPlans() for the graphs of each number in turn, with equal shares of the time. Graphs of
+/// equal numbers and sizes, divided among ranks in several ways, are in searches of their own. The
+/// result has the best plans of all, the least bound, and the usual plans of each search, with the
+/// name of its first graph behind theirs if there are several searches.
 /// @throws InputError as SearchPlans()
 PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
                                     const PlanSearchOptions& options);

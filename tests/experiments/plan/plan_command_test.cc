@@ -7,9 +7,11 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "framework/base/file.h"
 #include "framework/base/json.h"
 #include "framework/graph/graph_io.h"
 #include "tests/experiments/program_files.h"
+#include "tests/framework/plan/sharded_steps.h"
 #include "tests/framework/plan/training_steps.h"
 #include "tests/support/text.h"
 
@@ -88,6 +90,31 @@ struct PlanFiles {
   }
 };
 
+TEST_CASE("a graph of ranks runs on blocks of devices, and the written files are ordinary ones") {
+  const PlanFiles files;
+  const auto sharded = Sharded(ChainStep({.layers = 4}), 2, "ag");
+  WriteText(files.folder / "two.json", FormatGraph(*sharded));
+  for (const std::string semantics : {"stream", "queue"}) {
+    const ProcessResult result =
+        files.Plan({"--semantics", semantics, "--write", "out", "--json"}, "two.json");
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    const Json plan = Json::parse(result.out);
+    CHECK(plan["cluster"] == "four in blocks of 2");
+    CHECK(plan["ranks"] == 2);
+    CHECK(plan["stages"] == 1);
+    CHECK(plan["devices"].contains("gpu:2"));
+    CHECK(!plan["devices"].contains("gpu:1"));
+    CHECK(files.Simulated("out")["step_time_ns"] == plan["step_time_ns"]);
+  }
+  WriteText(files.folder / "three.json", FormatGraph(*Sharded(ChainStep({}), 3, "ag")));
+  const ProcessResult refused = files.Plan({}, "three.json");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err ==
+        "emplace: chain: its 3 ranks do not divide the 4 GPUs of cluster \"four\"; choices: 1, 2, "
+        "4\n");
+}
+
 TEST_CASE("one plan: emplace simulate of the written files gives the same") {
   const PlanFiles files;
   for (const std::string semantics : {"stream", "queue"}) {
@@ -112,7 +139,7 @@ TEST_CASE("one plan: emplace simulate of the written files gives the same") {
       for (const char* device : {"gpu:0", "gpu:3"}) {
         CHECK(simulated["devices"][device] == plan["devices"][device]);
       }
-      CHECK(Contains(ReadText(files.folder / "out/timeline.svg"),
+      CHECK(Contains(ReadFile(files.folder / "out/timeline.svg"),
                      "chain on four: 2 replicas, 2 stages, 3 micro-batches, " + schedule));
     }
   }

@@ -34,6 +34,8 @@ TEST_CASE("Megatron: degrees, layout and sizes") {
   CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("\"E|t*4L\"") != std::string::npos);
   CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("--recompute-granularity full\n") !=
         std::string::npos);
+  CHECK(LaunchSettings("megatron", plan, kLayers, 4, 1, 8)
+            .starts_with("--tensor-model-parallel-size 4\n"));
   // One stage needs no layout.
   plan.stages = {{{6}, {0}}};
   CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("layout") == std::string::npos);
@@ -45,6 +47,9 @@ TEST_CASE("vLLM: the blocks of each stage") {
         "--pipeline-parallel-size 2\n"
         "--tensor-parallel-size 1\n"
         "--data-parallel-size 4\n");
+  CHECK(
+      LaunchSettings("vllm", TwoStages(4), kLayers, 8, 2, 64).find("--tensor-parallel-size 8\n") !=
+      std::string::npos);
   CHECK(MessageOf<InputError>([] { LaunchSettings("vllm", TwoStages(1), kLayers, 1, 2, 64); }) ==
         "--to vllm: a stage has no block; every stage of vLLM needs one");
 }
@@ -81,6 +86,10 @@ TEST_CASE("DeepSpeed: a configuration and the bounds of the stages") {
 TEST_CASE("what a framework cannot do is refused") {
   FoundPlan plan = TwoStages(4);
   plan.stages.push_back({{3, 6}, {2, 3}});
+  CHECK(
+      MessageOf<InputError>([] { LaunchSettings("deepspeed", TwoStages(4), kLayers, 2, 2, 64); }) ==
+      "--to deepspeed: a training configuration has no tensor parallel size; choices: graphs of "
+      "one rank, --to megatron");
   CHECK(MessageOf<InputError>([&] { LaunchSettings("megatron", plan, kLayers, 1, 2, 64); }) ==
         "--to megatron: the stages of the replicas differ, which megatron does not know");
   const std::vector<std::string> merged = {
