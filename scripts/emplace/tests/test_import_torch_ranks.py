@@ -24,9 +24,9 @@ MODEL = """
         def forward(self, x):
             return x + self.down(torch.relu(self.up(self.norm(x))))
 
-    def made(width=16):
+    def made(width=16, batch=4):
         net = nn.Sequential(Block(width), Block(width))
-        return net, (torch.empty(4, 6, 8),), lambda y: y.sum()
+        return net, (torch.empty(batch, 6, 8),), lambda y: y.sum()
 
     def tensor_parallel(size=2, width=16):
         net, *rest = made(width)
@@ -56,8 +56,8 @@ MODEL = """
             fully_shard(part, mesh=init_device_mesh("cpu", (2,)))
         return net, *rest
 
-    def both():
-        net, *rest = made()
+    def both(batch=4):
+        net, *rest = made(16, batch)
         mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
         for block in net:
             parallelize_module(block, mesh["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
@@ -121,7 +121,7 @@ class RanksTest(Folder):
                 gradient = made_by[self.op(document, "0.norm.weight/adam")["inputs"][1]]
                 self.assertEqual(gradient["kind"], "collective.all_reduce")
                 self.assertEqual(self.shape(document, gradient), [8])
-                # The tokens [4, 6, 8] are in two parts outside of the linear layers. Gathered parts are one after another.
+                # The tokens [4, 6, 8] are in two parts outside of the linear layers; gathered, one after the other.
                 self.assertEqual([(op["name"], self.shape(document, op)) for op in found[:4]],
                                  [("0/all_gather", [8, 3, 8]), ("0.down/reduce_scatter", [4, 3, 8]),
                                   ("0.down/backward/all_gather", [8, 3, 8]), ("0/backward/reduce_scatter", [4, 3, 8])])
@@ -155,7 +155,10 @@ class RanksTest(Folder):
         self.assertFalse([op["name"] for op in document["ops"] if op["kind"] == "aten.copy"])
 
     def test_groups_of_a_mesh_of_two_dimensions(self) -> None:
-        found = self.collectives(self.rank("both", 4, "eager"))
+        document = self.imported(self.write("model.py", MODEL), "--function", "both", "--ranks", "4", "--batch", "6",
+                                 "--capture", "eager")
+        self.assertEqual(document["source"]["batch"], 12)  # two parts of the data
+        found = self.collectives(document)
         groups = {(op["kind"], *op["attributes"]["ranks"]) for op in found}
         self.assertEqual(groups, {("collective.all_reduce", 0, 1), ("collective.all_gather", 0, 2),
                                   ("collective.reduce_scatter", 0, 2)})
@@ -169,7 +172,8 @@ class RanksTest(Folder):
                 ("unknown", 2, "eager", "choices: all_gather, all_reduce, all_to_all, reduce_scatter"),
                 ("made", 65, "aot", "65 ranks are too many; 64 are the most")):
             with self.subTest(function):
-                code, _, err = self.run_model(MODEL, "--function", function, "--ranks", str(ranks), "--capture", capture)
+                code, _, err = self.run_model(MODEL, "--function", function, "--ranks", str(ranks),
+                                              "--capture", capture)
                 self.assertEqual(code, 2, err)
                 self.assertIn(expected, err)
 

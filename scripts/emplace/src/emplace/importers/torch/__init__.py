@@ -9,6 +9,7 @@ graph. Both report every aten call to `notes`, in the same form. `costs` counts 
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from .. import Dropped, Imported, ImportFailure, graph_file, require
@@ -59,7 +60,8 @@ a model that several GPUs share:
                        init_device_mesh("cpu", (N,)) or meshes of more dimensions; it is called as
                        rank 0 of N, without other processes. The graph is that of one rank: parts of
                        tensors, and ops collective.all_reduce, all_gather, reduce_scatter, all_to_all.
-                       --batch is that of your function. fully_shard needs --capture eager
+                       --batch is that of your function; with fully_shard each rank has one of its
+                       own, and source.batch is that of all ranks. fully_shard needs --capture eager
 
 the two captures:
   aot        for the graph that compilers and partitioners start from: AOTAutograd's joint forward
@@ -192,6 +194,8 @@ def _record(name: str, build: Callable[[], TrainingSetup], settings: Mapping[str
         raise ImportFailure(f"{name}: {error}") from error
     except Exception as error:  # the model's code may throw anything
         raise ImportFailure(explain.explain(name, error, taken.failed_in, settings["capture"])) from error
+    if "batch" in source:
+        source["batch"] *= math.prod(map(len, taken.data_groups))
     document = graph.make_graph(name, source, taken, size).document()
     return Imported(document, _dropped(recorded, "gradient" if optimizer == "none" else "update",
                                        graph.without_flops(taken)))

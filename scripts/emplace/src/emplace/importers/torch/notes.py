@@ -94,6 +94,7 @@ class StepNotes:
         self._writer: dict[int, int] = {}      # storage -> op that wrote it in place last
         self._readers: dict[int, list[int]] = {}  # storage -> ops that read it since then
         self._op_of_sequence_nr: dict[int, int] = {}
+        self.data_groups: set[tuple[int, ...]] = set()  # groups of ranks in which fully_shard divides the data
         self._packed: dict[int, list[torch.Tensor]] = {}  # id of a buffer that is sent -> its parts
         self._unpacked: list[int] = []  # ops that take gathered parameters apart
         self._renewed: dict[int, torch.Tensor] = {}  # storage -> the tensor that was written into it last
@@ -176,10 +177,13 @@ class StepNotes:
         if func.namespace == "c10d" or origin.phase == "backward" and forward_op is None:
             prefix, module, forward_op = *self._place_of(sent[0], origin, (prefix, module)), None
         in_place = any(received is tensor for tensor in sent)
+        attributes = ranks.attributes(func, given)
+        if func.namespace == "c10d":
+            self.data_groups.add(tuple(attributes["ranks"]))
         index = self._add_op(f"{prefix}/{kind}", f"collective.{kind}", origin.phase, sent, [received],
                              [received] if in_place else [], module=module, forward_op=forward_op, flops=0,
                              bytes_accessed=sum(map(costs.nbytes, [*sent, received])), device_kinds=["network"],
-                             attributes=ranks.attributes(func, given))
+                             attributes=attributes)
         if not in_place:
             self._renew(received)
         if func.namespace == "c10d" and kind == "all_gather":

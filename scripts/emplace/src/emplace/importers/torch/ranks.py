@@ -4,8 +4,8 @@ A model that `parallelize_module`, DTensor or `fully_shard` divides among ranks 
 Such a group has all ranks but sends nothing, so one process is sufficient. All ranks do the same on parts of equal
 sizes, and the graph of one rank stands for all.
 
-The calls of `_c10d_functional` (DTensor) and of `c10d` (fully_shard) become ops of kind `collective.all_reduce` and so on,
-which run on devices of class network. Their attributes are the ranks of the group and its size. `wait_tensor` is no op:
+The calls of `_c10d_functional` (DTensor) and of `c10d` (fully_shard) become ops of kind `collective.all_reduce` and so
+on, which run on devices of class network. Their attributes are the ranks of the group and its size. `wait_tensor` is no op:
 the readers of a result wait for the collective.
 """
 
@@ -55,7 +55,7 @@ def world(ranks: int) -> Iterator[None]:
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns the part of a DTensor that this rank has, the tensor behind the result of a collective, else the tensor."""
+    """Returns the part of a DTensor that this rank has, the tensor behind a result of a collective, else the tensor."""
     name = INNER.get(type(tensor).__name__)
     return tensor if name is None else local(getattr(tensor, name))
 
