@@ -74,6 +74,7 @@ int ParseAndRun(int argc, const char* const* argv) {
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
       "$EMPLACE_CUDA_MODULE another file of the CUDA module (libemplace_cuda.so),\n"
       "$EMPLACE_MPI_MODULE another file of the MPI module (libemplace_mpi.so).\n"
+      "$EMPLACE_PYTHON the Python program with the package highspy, for bounds of periods by HiGHS;\n"
       "$EMPLACE_RESULTS_LIMIT=2 doubles the limits of reading a results file: 60 s and 4 GiB.\n"
       "$COLUMNS is the width of tables and help texts, instead of the terminal's;\n"
       "$NO_COLOR and TERM=dumb turn bold text off.");

@@ -20,6 +20,7 @@ namespace {
 
 const char* const kTreeName = "branch_and_bound";
 constexpr double kTreeShare = 0.5;  // of the time, while other methods have steps left
+constexpr double kTreeShareOfPeriod = 0.1;
 
 // Returns whether a proof must hold in every issue order.
 bool IsOfAnyOrder(const ProofTask& task) {
@@ -147,7 +148,8 @@ Certificate ProveInTime(const ProofTask& task) {
     known = std::min(known, tree->best());
     if (known < best) certificate.better = known;
   };
-  search((1 - kTreeShare) * task.seconds);
+  const bool is_period = task.problem->objective() == Objective::kPeriod;
+  search((1 - (is_period ? kTreeShareOfPeriod : kTreeShare)) * task.seconds);
   const auto is_decided = [&] {
     return certificate.bound.value >= known || (tree && tree->is_exact() && tree->complete());
   };

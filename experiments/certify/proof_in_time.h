@@ -4,9 +4,9 @@
 // simulated in one way, that the methods prove in the given time. Methods, in this order:
 //
 //   quick bounds       ProveBound() (framework/bounds/lower_bound.h) without time
-//   branch and bound   for half of the time: the agent of that name (agents/branch_and_bound/)
-//   segments, cuts     ProveBound() with the rest of the time; the linear program of a period
-//   likewise
+//   branch and bound   for half of the time: the agent of that name (agents/branch_and_bound/);
+//                      for a tenth of the time if the objective is the period
+//   segments, cuts     ProveBound() with the rest of the time; the programs of a period likewise
 //   branch and bound   resumes if the other methods end early
 //
 // Branch and bound is skipped if there are more than kMostTreeGroups groups. It proves bounds for

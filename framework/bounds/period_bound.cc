@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/device_cuts.h"
+#include "framework/bounds/highs.h"
 #include "framework/bounds/mip.h"
 #include "framework/bounds/period_programme.h"
 #include "framework/bounds/period_terms.h"
@@ -17,6 +19,7 @@ namespace emplace {
 namespace {
 
 constexpr double kCutsShare = 0.4, kSpreadingShare = 0.6;  // each ends at this share of the time
+constexpr int kListenMilliseconds = 20;
 
 }  // namespace
 
@@ -56,8 +59,19 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   if (options.seconds <= 0 || best.value >= options.known) return best;
 
   const Nanos known = std::min(options.known, MostPeriod(given));
+  std::optional<HighsSearch> highs;
+  const PeriodProgramme whole(given, known);
+  if (WhyNoHighs().empty()) highs.emplace(whole.model, whole.columns, whole.Cutoff(known));
   double end = kCutsShare * options.seconds;
-  const auto stop = [&] { return options.interrupt.wanted() || seconds() > end; };
+  const auto listen = [&](int milliseconds) {
+    if (!highs) return;
+    highs->Poll(milliseconds,
+                [&](double value) { tell(std::min(whole.ToNanos(value), known), "highs"); });
+  };
+  const auto stop = [&] {
+    listen(0);
+    return options.interrupt.wanted() || seconds() > end || best.value >= options.known;
+  };
   ProveByCuts(problem, std::max<Nanos>(1, best.value), known, stop, [&](Nanos value) {
     tell(value, "cuts");
   });
@@ -92,6 +106,7 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
        .stop = stop,
        .cutoff = [&] { return programme.Cutoff(known); },
        .improved = told}));
+  while (highs && !highs->ended() && !stop()) listen(kListenMilliseconds);
   options.interrupt.Check();
   return best;
 }

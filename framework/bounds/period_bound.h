@@ -8,8 +8,11 @@
 //   spreading           linear programs over the lengths of items (spreading.h)
 //   branch_and_bound    the mixed-integer program (period_programme.h, mip.h)
 //
-// The last two work on the problem in which groups that share a device in all better placements are
-// merged.
+//   highs               the same program of the problem as given, by HiGHS (highs.h) in a process of
+//                       its own from the begin, if its package is there
+//
+// Spreading and branch and bound work on the problem in which groups that share a device in all
+// better placements are merged.
 
 #include "framework/base/time.h"
 #include "framework/bounds/lower_bound.h"

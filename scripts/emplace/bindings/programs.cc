@@ -19,6 +19,7 @@
 #include "experiments/program.h"
 #include "experiments/run/run_execution.h"
 #include "framework/base/error.h"
+#include "framework/bounds/highs.h"
 #include "scripts/emplace/bindings/bindings.h"
 
 namespace emplace::python {
@@ -248,6 +249,10 @@ void AddPrograms(nb::module_& module) {
       [](const std::string& path) { SetConfigsFolder(path); },
       nb::arg("path"),
       "The folder of the menus, unless $EMPLACE_CONFIGS names another.");
+  module.def("set_highs_python",
+             SetHighsPython,
+             nb::arg("program"),
+             "The Python program that runs HiGHS (package highspy) for bounds of periods.");
   module.def(
       "configs_folder", [] { return ConfigsFolder().string(); }, "The folder of the menus.");
   module.def(

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -105,4 +106,6 @@ def _compiled() -> Any:
     configs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "configs")
     if os.path.isdir(configs):
         _emplace.set_configs_folder(configs)
+    if "EMPLACE_PYTHON" not in os.environ and sys.executable:
+        _emplace.set_highs_python(sys.executable)
     return _emplace

@@ -1,0 +1,77 @@
+#include "framework/bounds/highs.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "tests/framework/bounds/random_choices.h"
+#include "tests/support/paths.h"
+
+using namespace emplace;
+using namespace emplace::testing;
+
+namespace {
+
+// Without the package highspy there is nothing to test; scripts/test installs it.
+bool HighsIsThere() {
+  if (!std::getenv("EMPLACE_PYTHON")) return false;
+  const std::string why = WhyNoHighs();
+  REQUIRE(why == "");
+  return true;
+}
+
+TEST_CASE("HiGHS proves the least value of all choices") {
+  if (!HighsIsThere()) return;
+  Rng rng(4);
+  int infeasible = 0;
+  for (int trial = 0; trial < 12 * EMPLACE_TEST_SCALE; ++trial) {
+    const RandomChoices random(rng);
+    const double least = random.Least();
+    infeasible += least == kNoLimit;
+    for (const double cutoff : {1000.0, 8.0}) {
+      HighsSearch search(random.model, random.choices, cutoff);
+      double bound = -kNoLimit;
+      while (!search.ended()) {
+        search.Poll(100, [&](double value) {
+          CHECK(value > bound);
+          bound = value;
+        });
+      }
+      CHECK(search.failure() == "");
+      if (least > cutoff) {
+        CHECK(bound == cutoff);
+      } else {
+        CHECK(bound <= least);
+        CHECK(bound == doctest::Approx(least).epsilon(2e-6));
+      }
+    }
+  }
+  CHECK(infeasible > 0);
+}
+
+TEST_CASE("a search of HiGHS can be left at any time") {
+  if (!HighsIsThere()) return;
+  Rng rng(5);
+  for (int milliseconds : {0, 1, 300}) {
+    HighsSearch search(RandomChoices(rng).model, {});
+    search.Poll(milliseconds, [](double) {});
+  }
+}
+
+TEST_CASE("a missing HiGHS is named") {
+  const TempDir folder;
+  SetHighsPython("no_such_python");
+  CHECK(WhyNoHighs() == "no program \"no_such_python\"");
+  SetHighsPython("/bin/false");
+  CHECK(WhyNoHighs() == "its process ended without a result");
+  const auto script = folder / "python";
+  std::ofstream(script) << "#!/bin/sh\necho missing no package\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  SetHighsPython(script.string());
+  CHECK(WhyNoHighs() == "no package");
+  SetHighsPython("");  // as at the begin
+}
+
+}  // namespace
