@@ -7,9 +7,9 @@ import os
 import pathlib
 import sys
 import time
-from typing import Any, Sequence
+from typing import Sequence
 
-from .instances import KNOWN, Instance, instances, read_yaml, write_known
+from .instances import Instance, instances, read_known, store
 
 AGENTS = ("portfolio", "learned_local_search", "multilevel")
 OF_PERIOD = ("portfolio", "large_neighborhood", "period_multilevel")  # for objective period
@@ -44,7 +44,7 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
 
     problem = one.problem(threads=1)
     today = datetime.date.today().isoformat()
-    entry = dict(read_yaml(folder / KNOWN)[one.name])
+    entry = dict(read_known(folder)[one.name])
     best = entry["best"]["value"] if entry.get("best") else None
     if seconds > 0:
         seed = int(entry.get("rounds", 0))
@@ -52,13 +52,12 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
             found = search(problem, agent, seed=seed, seconds=seconds)
             if found.step_time is not None and (best is None or found.step_time < best):
                 best = found.step_time
-                one.placement_path.parent.mkdir(exist_ok=True)
                 problem.write_placement(found.placement, str(one.placement_path))
                 entry["best"] = {"value": best, "by": agent, "date": today}
-                _store(folder, one.name, entry)
+                store(folder, one.name, entry)
             entry["searched"] = round(entry.get("searched", 0.0) + found.seconds, 1)
         entry["rounds"] = seed + 1
-        _store(folder, one.name, entry)
+        store(folder, one.name, entry)
     old = entry["bound"]["value"] if entry.get("bound") else 0
     if proof > 0 and (best is None or old < best):
         begin = time.monotonic()
@@ -66,14 +65,9 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
         entry["proved"] = round(entry.get("proved", 0.0) + time.monotonic() - begin, 1)
         if proved.value > old:
             entry["bound"] = {"value": proved.value, "method": proved.method, "seconds": proof, "date": today}
-        _store(folder, one.name, entry)
+        store(folder, one.name, entry)
     after = {other.name: other for other in instances(folder=folder)}[one.name]
     return (f"best {'none' if after.best is None else f'{after.best.value / 1e6:.6g} ms by {after.best.by}'}, bound "
             f"{'none' if after.bound is None else f'{after.bound.value / 1e6:.6g} ms by {after.bound.method}'}, gap "
             f"{'unknown' if after.gap is None else f'{after.gap:.2%}'}")
 
-
-def _store(folder: pathlib.Path, name: str, entry: dict[str, Any]) -> None:
-    known = read_yaml(folder / KNOWN)  # another call may have written meanwhile
-    known[name] = entry
-    write_known(folder, known)

@@ -22,7 +22,7 @@ RECIPES = "instances.yaml"  # written by hand: of what each instance is made
 KNOWN = "known.yaml"        # written by `make` and `improve`
 _HEAD = """\
 # Written by `emplace benchmark make` and `emplace benchmark improve`: the checksum and the size of each instance, its best
-# known placement (placements/) and its best proven bound. README.md describes the keys.
+# known placement and its best proven bound. README.md describes the keys.
 """
 
 
@@ -85,12 +85,15 @@ class Instance:
     @property
     def placement_path(self) -> pathlib.Path:
         """File of the best known placement (a placement file of the program)."""
-        return self.path.parent.parent / "placements" / self.path.name
+        return self.path.parent / f"{self.name}.placement.json.gz"
 
     def problem(self, threads: int = 0) -> Problem:
         """Returns the problem. threads: that share a batch of evaluations; 0: all cores. Throws InputError."""
-        from .. import Problem
+        from .. import InputError, Problem
 
+        if not self.path.exists():
+            raise InputError(f"{self.path}: no such file; a wheel holds the instances of tier small only, the source tree "
+                             "all of them in configs/benchmark, which --folder names")
         return Problem(str(self.path), str(self.path), semantics=self.semantics, objective=self.objective,
                        count_gaps=self.count_gaps, threads=threads)
 
@@ -151,10 +154,16 @@ def read_yaml(path: pathlib.Path) -> dict[str, Any]:
     return found
 
 
-def write_known(folder: pathlib.Path, known: dict[str, Any]) -> None:
-    """Writes known.yaml, sorted by name."""
+def read_known(folder: pathlib.Path) -> dict[str, Any]:
+    """Returns the entries of known.yaml by name; none if there is no such file. Throws InputError."""
+    return read_yaml(folder / KNOWN) if (folder / KNOWN).exists() else {}
+
+
+def store(folder: pathlib.Path, name: str, entry: dict[str, Any]) -> None:
+    """Writes the entry of one instance to known.yaml. Those of others are read again, as another process may write them."""
     import yaml
 
+    known = {**read_known(folder), name: entry}
     text = yaml.safe_dump({"instances": dict(sorted(known.items()))}, sort_keys=False, default_flow_style=None, width=120)
     graph_file.write_bytes((_HEAD + text).encode(), folder / KNOWN)
 
@@ -167,7 +176,7 @@ def instances(tier: str | None = None, folder: str | os.PathLike[str] | None = N
     if tier is not None and tier not in TIERS:
         refuse_unknown("benchmark", "tier", tier, TIERS)
     at = pathlib.Path(folder) if folder is not None else default_folder()
-    recipes, known = read_yaml(at / RECIPES), read_yaml(at / KNOWN) if (at / KNOWN).exists() else {}
+    recipes, known = read_yaml(at / RECIPES), read_known(at)
     return [_instance(name, recipe, known[name], at) for name, recipe in recipes.items()
             if name in known and tier in (None, recipe["tier"])]
 
@@ -190,7 +199,7 @@ def checksum(path: pathlib.Path) -> str:
 
 def _instance(name: str, recipe: dict[str, Any], known: dict[str, Any], folder: pathlib.Path) -> Instance:
     best, bound = known.get("best"), known.get("bound")
-    return Instance(name, recipe["tier"], recipe["about"], folder / "instances" / f"{name}.json.gz", known["semantics"],
+    return Instance(name, recipe["tier"], recipe["about"], folder / recipe["tier"] / f"{name}.json.gz", known["semantics"],
                     known["objective"], known["count_gaps"], known["sha256"], known["features"],
                     Best(**best) if best else None, Bound(**bound) if bound else None, known.get("searched", 0.0),
                     known.get("proved", 0.0))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 import numpy as np
 
 from ..importers import graph_file
-from .instances import KNOWN, RECIPES, TIERS, checksum, read_yaml, write_known
+from .instances import RECIPES, TIERS, checksum, read_known, read_yaml, store
 
 if TYPE_CHECKING:
     from .. import Problem
@@ -30,7 +30,7 @@ def make(folder: str | os.PathLike[str], names: list[str] | None = None) -> list
     from ..tuning.messages import refuse_unknown
 
     at = pathlib.Path(folder)
-    recipes, known = read_yaml(at / RECIPES), read_yaml(at / KNOWN) if (at / KNOWN).exists() else {}
+    recipes, known = read_yaml(at / RECIPES), read_known(at)
     for name in names or ():
         if name not in recipes:
             refuse_unknown(str(at / RECIPES), "instance", name, recipes)
@@ -44,17 +44,14 @@ def make(folder: str | os.PathLike[str], names: list[str] | None = None) -> list
         for key in recipe:
             if key not in _KEYS + _OWN:
                 refuse_unknown(where, "key", key, _KEYS + _OWN)
-        path = at / "instances" / f"{name}.json.gz"
+        path = at / recipe["tier"] / f"{name}.json.gz"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             entry = freeze(name, recipe, path, beside=at)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-        if known.get(name, {}).get("sha256") != entry["sha256"]:
-            known[name] = entry
-        else:
-            known[name].update(entry)
-        write_known(at, known)
+        before = read_known(at).get(name, {})
+        store(at, name, {**(before if before.get("sha256") == entry["sha256"] else {}), **entry})
         made.append(name)
     return made
 
@@ -127,10 +124,11 @@ def features(problem: Problem) -> dict[str, Any]:
             traffic = float((latency + edges[:, 2] * per_byte).sum())
     memory = problem.cluster.memory[accelerators].astype(float)
     limited = bool((memory < 2.0**62).all())
-    own = costs[:, accelerators]
+    own = costs[:, accelerators][~np.isnan(costs[:, accelerators]).all(axis=1)]
+    single = problem.best_single_device()
     return {"num_ops": int(problem.num_ops), "num_groups": int(problem.num_groups),
             "num_devices": int(problem.num_devices), "edges": round(len(edges) / problem.num_groups, 2),
             "communication": round(traffic / float(mean.sum()), 3) if mean.sum() else 0.0,
             "memory": round(float(problem.group_resident_bytes.sum()) / float(memory.sum()), 3) if limited else 0.0,
-            "equal_devices": bool(np.all((own == own[:, :1]) | np.isnan(own))),
-            "one_device_fits": problem.best_single_device() is not None}
+            "equal_devices": bool(np.all(np.nanmin(own, axis=1) == np.nanmax(own, axis=1))),
+            "one_device_fits": single is not None and problem.cluster.device_names.index(single[0]) in accelerators}
