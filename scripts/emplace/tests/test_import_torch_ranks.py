@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pathlib
+import subprocess
 import unittest
 from typing import Any
 
+from support import SOURCE
 from import_torch_support import TINY, Folder, needs_torch
+
+PROGRAM = os.environ.get("EMPLACE_PROGRAM", "")
 
 MODEL = """
     import torch
@@ -176,6 +183,22 @@ class RanksTest(Folder):
                                               "--capture", capture)
                 self.assertEqual(code, 2, err)
                 self.assertIn(expected, err)
+
+    @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "needs $EMPLACE_PROGRAM, the path of emplace")
+    def test_plans_of_imported_ranks_on_a_cluster(self) -> None:
+        cluster = pathlib.Path(SOURCE).parents[2] / "configs/clusters/8xh100_nvswitch.yaml"
+        plan = self.write("plan.yaml", "replicas: 2")
+        for function, ranks, capture in (("tensor_parallel", 2, "aot"), ("sharded", 2, "eager"), ("both", 4, "eager")):
+            with self.subTest(function):
+                self.rank(function, ranks, capture)
+                done = subprocess.run([PROGRAM, "plan", self.path("g.json.gz"), "--cluster", str(cluster), "--plan", plan,
+                                       "--json"], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = json.loads(done.stdout)
+                self.assertEqual((told["ranks"], told["replicas"]), (ranks, 2))
+                self.assertGreater(told["communication"], 0.0)
+                self.assertGreater(told["devices"]["gpu:0"]["busy_ns"], 0)
+                self.assertEqual(told["devices"]["gpu:0"], told["devices"]["gpu:4"])  # of the other replica
 
     def test_a_model_after_one_of_ranks_has_no_process_group(self) -> None:
         self.rank("tensor_parallel", 2, "aot")
