@@ -245,6 +245,12 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
                  options.output);
     WriteFileAtomically(std::filesystem::path(options.output) / "plan.yaml",
                         WriteFields(best.plan));
+    if (result.moved) {
+      WritePlacedPlan(graphs[best.graph].setting,
+                      result.moved->placed,
+                      result.moved->outcome.step_time,
+                      std::filesystem::path(options.output) / "moved");
+    }
   }
   if (!options.to.empty()) {
     if (result.plans.empty()) throw InputError("--to: no plan fits");
@@ -296,13 +302,13 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
   setting.semantics = ParseSemantics(options.semantics, "--semantics");
   setting.objective = ParseObjective(options.objective, "--objective");
   if (options.plan.empty()) return RunPlanSearch(options, setting);
+  SetFirstRank(setting);
   CheckDeviceKinds(*setting.step, setting.cluster.get(), setting.where);
   return RunSinglePlan(options, std::move(setting));
 }
 
 }  // namespace
 
-  SetFirstRank(setting);
 void AddPlanCommand(Command program) {
   auto options = std::make_shared<PlanOptions>();
   Command command = program.AddCommand(
@@ -364,7 +370,8 @@ void AddPlanCommand(Command program) {
           "-o,--output",
           options->output,
           "folder to write the best plan of a search to: plan.yaml, timeline.svg (a picture of the "
-          "passes of each device), and graph, cluster and placement for `emplace simulate`")
+          "passes of each device), and graph, cluster and placement for `emplace simulate`; "
+          "the folder moved has them with ops moved one by one")
       .Type("DIR");
   command
       .Add("--to",

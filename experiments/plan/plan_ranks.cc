@@ -42,6 +42,7 @@ PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
       all.layers = std::move(result.layers);
       all.layer_names = std::move(result.layer_names);
       all.placed = std::move(result.placed);
+      all.moved = std::move(result.moved);
     }
     all.plans.insert(all.plans.end(), result.plans.begin(), result.plans.end());
     std::ranges::stable_sort(all.plans, IsBetter);

@@ -210,6 +210,15 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
                                                                  : "\n");
     }
   }
+  if (result.moved) {
+    const Nanos time = result.moved->outcome.step_time;
+    text += fmt::format(
+        "with {} of its {} ops moved one by one to other stages: {}, {} less\n",
+        result.moved->num_moved,
+        graphs[result.plans[0].graph].setting.step->num_ops(),
+        FormatTime(time),
+        Share(1 - static_cast<double>(time) / static_cast<double>(result.plans[0].step_time)));
+  }
   return text + Verdict(result);
 }
 
@@ -271,6 +280,11 @@ std::string FormatPlanSearchJson(const PlanSearchResult& result,
                                  {"plans", std::move(plans)}};
   if (!options.memory_only) {
     json["usual"] = std::move(usual);
+    json["moved_ops"] = nullptr;
+    if (result.moved) {
+      json["moved_ops"] = {{"ops", result.moved->num_moved},
+                           {"step_time_ns", result.moved->outcome.step_time}};
+    }
     json["verdict"] = Verdict(result).substr(0, Verdict(result).size() - 1);
   }
   return json.dump(2) + "\n";

@@ -20,7 +20,10 @@ constexpr int kMostEnumerated = 300;  // stages of one degree
 constexpr int kMostShown = 10;
 constexpr int kBatch = 4;          // simulations between two looks at the clock
 constexpr int kNeighbors = 8;      // of each plan in a round of halving
+constexpr int kDescents = 3;       // plans that end in a local optimum
 constexpr int kMostOps = 600'000;  // of a simulated graph
+constexpr std::int64_t kMostMoves = 20'000;
+constexpr std::int64_t kMostMoveWork = 100'000'000;  // simulated ops of MoveOps()
 
 // The device of each op for the stages of a replica.
 std::vector<DeviceIndex> DevicesOfStages(const ModelLayers& layers,
@@ -267,7 +270,7 @@ class PlanSearch {
       rest.push_back(i);
       if (!Simulate({{i, all_.degrees[i].start}})) return;
     }
-    while (rest.size() > 1) {
+    while (rest.size() > kDescents) {
       rest = Sorted(rest);
       rest.resize((rest.size() + 1) / 2);
       for (int i : rest) {
@@ -334,6 +337,18 @@ class PlanSearch {
     plan.communication = figures.communication;
   }
 
+  void MoveOpsOf(const Degrees& degrees) {
+    const FoundPlan& best = degrees.best;
+    if (best.plan.replicas > 1 || best.num_stages == 1 || best.deficit > 0) return;
+    const PlacedPlan placed = Place(best, all_.DivisionOf(degrees), best.stages, true);
+    MovedOps moved =
+        MoveOps(graphs_[best.graph].setting,
+                placed,
+                std::min<std::int64_t>(kMostMoves, kMostMoveWork / std::ssize(placed.ops)),
+                [&] { return TimeIsUp(); });
+    if (moved.outcome.step_time < best.step_time) result_.moved = std::move(moved);
+  }
+
   void Finish() {
     std::vector<int> numbers(all_.degrees.size());
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -353,6 +368,7 @@ class PlanSearch {
       const Degrees& best = all_.degrees[numbers[0]];
       result_.placed = Place(best.best, all_.DivisionOf(best), best.best.stages, true);
     }
+    if (!numbers.empty() && !options_.memory_only) MoveOpsOf(all_.degrees[numbers[0]]);
     for (UsualPlan& usual : result_.usual) {
       for (const Division& division : all_.divisions) {
         if (usual.plan && usual.plan->plan.replicas == division.plan.replicas &&

@@ -17,6 +17,7 @@
 // 6. If fewer than kMostShown degrees were simulated, the best others by the estimate are, too,
 // with
 //    the stages of 3.
+// 7. A best plan of one replica and several stages: its ops are moved one by one (op_moves.h).
 //
 // The search ends earlier when its time is over. Until then the result does not depend on the time
 // or the number of threads.
@@ -26,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/plan/op_moves.h"
 #include "experiments/plan/plan_model.h"
 
 namespace emplace {
@@ -79,6 +81,8 @@ struct PlanSearchResult {
   std::string layers;                    ///< how the layers were found: "14 layers (h.*)"
   std::vector<std::string> layer_names;  ///< ModelLayers::names
   std::optional<PlacedPlan> placed;      ///< the best plan, on all replicas
+  /// The best plan with ops moved, if that takes less time. No bound of stages holds for it.
+  std::optional<MovedOps> moved;
 };
 
 /// @throws InputError if no degrees divide (with the sizes of the graphs); as FindLayers(),

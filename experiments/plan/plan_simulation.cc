@@ -297,17 +297,28 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
   return placed;
 }
 
-Outcome SimulatePlaced(const PlanSetting& setting,
-                       const PlacedPlan& placed,
-                       const OutcomeDetail& detail) {
-  SimulatorOptions how{.semantics = setting.semantics};
-  how.issue_order = placed.issue_order;
+Placement PlacementOf(const PlacedPlan& placed) {
   Placement placement;
   const Grouping& grouping = placed.problem->grouping();
   for (int group = 0; group < grouping.num_groups(); ++group) {
     placement.device.push_back(placed.device_of_op[grouping.members(group)[0]]);
   }
-  return MakeSimulator(placed.problem, how)->Evaluate(placement, detail);
+  return placement;
+}
+
+std::unique_ptr<Evaluator> PlacedSimulator(const PlanSetting& setting,
+                                           const PlacedPlan& placed,
+                                           int threads) {
+  SimulatorOptions how{.semantics = setting.semantics};
+  how.issue_order = placed.issue_order;
+  how.threads = threads;
+  return MakeSimulator(placed.problem, how);
+}
+
+Outcome SimulatePlaced(const PlanSetting& setting,
+                       const PlacedPlan& placed,
+                       const OutcomeDetail& detail) {
+  return PlacedSimulator(setting, placed)->Evaluate(PlacementOf(placed), detail);
 }
 
 bool OneIsEnough(const PlanSetting& setting,

@@ -70,6 +70,14 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                      Schedule schedule,
                      bool one = false);
 
+/// Returns the placement of the groups of a placed plan's problem.
+Placement PlacementOf(const PlacedPlan& placed);
+
+/// Returns the simulator of a placed plan.
+std::unique_ptr<Evaluator> PlacedSimulator(const PlanSetting& setting,
+                                           const PlacedPlan& placed,
+                                           int threads = 1);
+
 /// Returns the outcome of a placed plan; its step time is the setting's objective.
 Outcome SimulatePlaced(const PlanSetting& setting,
                        const PlacedPlan& placed,

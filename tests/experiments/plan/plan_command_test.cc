@@ -175,6 +175,35 @@ TEST_CASE("one plan: a placement of the first replica is mirrored") {
   CheckRefused(files.Plan({"--placement", "p.json"}), 2, {"p.json", "gpu:2"});
 }
 
+TEST_CASE("a search: ops of the best pipeline are moved one by one") {
+  // A batch of 4 has one replica on 3 devices, and 4 equal layers are no 3 equal stages.
+  const PlanFiles files;
+  std::string cluster = ReadFile(files.folder / "c.yaml");
+  const std::string last = "  - {name: \"gpu:3\", kind: gpu, memory: 1MiB}\n";
+  cluster.replace(cluster.find(last), last.size(), "");
+  const std::string slow = "bandwidth: 1GB/s";  // weights of 4 kB would take 4 us
+  WriteText(files.folder / "three.yaml",
+            cluster.replace(cluster.find(slow), slow.size(), "bandwidth: 1TB/s"));
+  const ProcessResult result = files.Run({"b1.json",
+                                          "--cluster",
+                                          "three.yaml",
+                                          "--batch",
+                                          "4",
+                                          "--layers",
+                                          "f*",
+                                          "-o",
+                                          "best",
+                                          "--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Json json = Json::parse(result.out);
+  REQUIRE(json["moved_ops"].is_object());
+  CHECK(json["moved_ops"]["ops"] > 0);
+  CHECK(json["moved_ops"]["step_time_ns"] < json["plans"][0]["step_time_ns"]);
+  CHECK(files.Simulated("best")["step_time_ns"] == json["plans"][0]["step_time_ns"]);
+  CHECK(files.Simulated("best/moved")["step_time_ns"] == json["moved_ops"]["step_time_ns"]);
+}
+
 TEST_CASE("what is refused") {
   const PlanFiles files;
   CheckRefused(files.Run({"b1.json", "--cluster", "c.yaml"}), 2, {"--batch or --plan"});
