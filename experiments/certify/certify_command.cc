@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/certify/proof_in_time.h"
+#include "experiments/problem/proof_in_time.h"
 #include "experiments/commands.h"
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"

@@ -11,7 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "agents/registry.h"
-#include "experiments/certify/proof_in_time.h"
+#include "experiments/problem/proof_in_time.h"
 #include "experiments/problem/priority.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_reader.h"

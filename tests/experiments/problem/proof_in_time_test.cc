@@ -1,4 +1,4 @@
-#include "experiments/certify/proof_in_time.h"
+#include "experiments/problem/proof_in_time.h"
 
 #include <algorithm>
 #include <memory>
