@@ -35,7 +35,7 @@ list(TRANSFORM rooms APPEND "/*.md" OUTPUT_VARIABLE page_patterns)
 list(TRANSFORM page_patterns PREPEND ${PROJECT_SOURCE_DIR}/)
 file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} ${page_patterns} ${PROJECT_SOURCE_DIR}/agents/*.svg
   ${PROJECT_SOURCE_DIR}/scripts/emplace/examples/*.py ${PROJECT_SOURCE_DIR}/scripts/emplace/examples/*.ipynb)
-foreach(page README.md ARCHITECTURE.md CHANGELOG.md LICENSE ${pages})
+foreach(page README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE ${pages})
   cmake_path(GET page PARENT_PATH page_folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION share/doc/emplace/${page_folder} COMPONENT program)
 endforeach()

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [page for page in sorted(ROOT.rglob("*.md")) if "build" not in page.relative_to(ROOT).parts]
+PAGES = [page for page in sorted(ROOT.rglob("*.md")) if not {"build", ".github"} & set(page.relative_to(ROOT).parts)]
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)")
 GUIDES = ("README.md", "ARCHITECTURE.md", "experiments/README.md", "agents/README.md", "profilers/README.md",
           "configs/README.md")
