@@ -180,7 +180,7 @@ std::vector<Nanos> PlanBounds::WithStages(Schedule schedule) {
     }
     if (merged) classes.resize(1);
     const auto time = [&](StageChoice stage) {
-      const int in_flight = InFlight(micro_batches_, stage.following, schedule, setting_.objective);
+      const int in_flight = InFlight(micro_batches_, stage.following, schedule);
       Nanos least = kMaxNanos;
       for (std::size_t k = 0; k < group.classes.size(); ++k) {
         // Merged devices are as good as the best one.

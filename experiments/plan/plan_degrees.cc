@@ -140,8 +140,7 @@ void AddDegrees(const PlanGraph& graph, const FoundPlan& plan, int number, PlanD
                         *setting.cluster,
                         ClassesOf(*setting.cluster, facts.alike, division.stage_devices[r]),
                         plan.plan.micro_batches,
-                        schedule,
-                        setting.objective));
+                        schedule));
     }
     // With one stage, GPipe takes the same time and more memory.
     for (std::size_t s = schedule == Schedule::kGpipe ? 1 : 0; s < bounds.size(); ++s) {

@@ -156,9 +156,9 @@ bool LayerCosts::CanFit(const StageChoice& stage, const Cluster& cluster, int in
          cluster.device(stage.device).memory;
 }
 
-int InFlight(int micro_batches, int following_stages, Schedule schedule, Objective objective) {
-  const bool all = objective == Objective::kPeriod || schedule == Schedule::kGpipe;
-  return all ? micro_batches : std::min(micro_batches, following_stages + 1);
+int InFlight(int micro_batches, int following_stages, Schedule schedule) {
+  return schedule == Schedule::kGpipe ? micro_batches
+                                      : std::min(micro_batches, following_stages + 1);
 }
 
 Nanos LayerCosts::Executions(int op, int micro_batches) const {
@@ -258,8 +258,7 @@ std::vector<BalancedStages> BalanceLayers(const LayerCosts& costs,
                                           const Cluster& cluster,
                                           const std::vector<std::vector<int>>& classes,
                                           int micro_batches,
-                                          Schedule schedule,
-                                          Objective objective) {
+                                          Schedule schedule) {
   std::vector<std::vector<Nanos>> work(
       costs.num_devices);  // [devices][layers + 1] before the layer
   for (int d = 0; d < costs.num_devices; ++d) {
@@ -270,7 +269,7 @@ std::vector<BalancedStages> BalanceLayers(const LayerCosts& costs,
     }
   }
   return BalanceStages(costs.num_layers, classes, [&](const StageChoice& stage) {
-    const int in_flight = InFlight(micro_batches, stage.following, schedule, objective);
+    const int in_flight = InFlight(micro_batches, stage.following, schedule);
     if (!costs.CanFit(stage, cluster, in_flight)) return kMaxNanos;
     const Nanos own = work[stage.device][stage.end] - work[stage.device][stage.begin];
     if (stage.next < 0) return own;

@@ -63,7 +63,7 @@ struct Estimate {
 };
 
 /// Returns the estimate of the step time or the period. The period is the largest load of a device
-/// (simulator/period/period.h), and the schedule has no influence on it.
+/// (simulator/period/period.h), and the schedule counts for memory only.
 /// @param reduce_ns_per_byte  of the all-reduces of gradients; 0 for one replica
 Estimate EstimatePlan(const LayerCosts& costs,
                       const Cluster& cluster,
@@ -74,8 +74,8 @@ Estimate EstimatePlan(const LayerCosts& costs,
                       Objective objective);
 
 /// Returns the micro-batches in flight of a stage: those that it has received and not given back,
-/// when it begins its first backward pass. In a period, all of a step.
-int InFlight(int micro_batches, int following_stages, Schedule schedule, Objective objective);
+/// when it begins its first backward pass.
+int InFlight(int micro_batches, int following_stages, Schedule schedule);
 
 /// Returns, for 1, 2, ... stages, those whose slowest one takes the least time for its work and
 /// message of a micro-batch. Each CanFit().
@@ -84,7 +84,6 @@ std::vector<BalancedStages> BalanceLayers(const LayerCosts& costs,
                                           const Cluster& cluster,
                                           const std::vector<std::vector<int>>& classes,
                                           int micro_batches,
-                                          Schedule schedule,
-                                          Objective objective);
+                                          Schedule schedule);
 
 }  // namespace emplace

@@ -339,7 +339,8 @@ class PlanSearch {
 
   void MoveOpsOf(const Degrees& degrees) {
     const FoundPlan& best = degrees.best;
-    if (best.plan.replicas > 1 || best.num_stages == 1 || best.deficit > 0) return;
+    const bool period = graphs_[best.graph].setting.objective == Objective::kPeriod;
+    if (period || best.plan.replicas > 1 || best.num_stages == 1 || best.deficit > 0) return;
     const PlacedPlan placed = Place(best, all_.DivisionOf(degrees), best.stages, true);
     MovedOps moved =
         MoveOps(graphs_[best.graph].setting,

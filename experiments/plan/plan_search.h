@@ -4,7 +4,7 @@
 //
 // 1. Degrees: replicas R (divisors of the number of GPUs; of GPUs of several kinds in their order,
 //    by kind, or with equal shares of each kind), stages S, micro-batches M = batch / (R * size of
-//    the graph), recomputation of no or all blocks, GPipe or 1F1B (one of both for the period).
+//    the graph), recomputation of no or all blocks, GPipe or 1F1B (1F1B for the period).
 // 2. Dropped: degrees whose resident bytes fit in no stages, and degrees whose lower bound
 //    (plan_bound.h) is at least the best step time.
 // 3. The rest begins with balanced stages (plan_model.h), improved by the estimate. The best
@@ -17,7 +17,8 @@
 // 6. If fewer than kMostShown degrees were simulated, the best others by the estimate are, too,
 // with
 //    the stages of 3.
-// 7. A best plan of one replica and several stages: its ops are moved one by one (op_moves.h).
+// 7. The ops of a best plan of one replica and several stages are moved one by one (op_moves.h), if
+//    the step time is searched.
 //
 // The search ends earlier when its time is over. Until then the result does not depend on the time
 // or the number of threads.

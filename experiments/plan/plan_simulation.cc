@@ -19,6 +19,7 @@
 #include "framework/graph/graph_io.h"
 #include "framework/plan/one_replica.h"
 #include "framework/search/costed_problem.h"
+#include "simulator/period/period.h"
 
 namespace emplace {
 namespace {
@@ -293,7 +294,7 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
   }
   const std::vector<int> labels(placed.device_of_op.begin(), placed.device_of_op.end());
   placed.problem = std::move(costed).WithGroups(
-      Grouping(labels), setting.objective, ProblemChecks::kPlacementOnly);
+      Grouping(labels), Objective::kStepTime, ProblemChecks::kPlacementOnly);
   return placed;
 }
 
@@ -318,7 +319,13 @@ std::unique_ptr<Evaluator> PlacedSimulator(const PlanSetting& setting,
 Outcome SimulatePlaced(const PlanSetting& setting,
                        const PlacedPlan& placed,
                        const OutcomeDetail& detail) {
-  return PlacedSimulator(setting, placed)->Evaluate(PlacementOf(placed), detail);
+  Outcome outcome = PlacedSimulator(setting, placed)->Evaluate(PlacementOf(placed), detail);
+  if (setting.objective == Objective::kPeriod) {
+    Outcome period;
+    EvaluatePeriod(*placed.problem, placed.device_of_op, {}, period);
+    outcome.step_time = period.step_time;
+  }
+  return outcome;
 }
 
 bool OneIsEnough(const PlanSetting& setting,

@@ -78,7 +78,9 @@ std::unique_ptr<Evaluator> PlacedSimulator(const PlanSetting& setting,
                                            const PlacedPlan& placed,
                                            int threads = 1);
 
-/// Returns the outcome of a placed plan; its step time is the setting's objective.
+/// Returns the outcome of a placed plan. For Objective::kPeriod, its step time is the period
+/// (EvaluatePeriod()). Its memory is still that of the simulated step, as stages hold no more
+/// micro-batches when steps follow one another.
 Outcome SimulatePlaced(const PlanSetting& setting,
                        const PlacedPlan& placed,
                        const OutcomeDetail& detail = {});
