@@ -10,7 +10,9 @@
 
 #include "framework/base/error.h"
 #include "framework/base/json.h"
+#include "framework/cost/op_kind.h"
 #include "framework/graph/coarsen.h"
+#include "framework/plan/planned_graph.h"
 
 namespace emplace {
 namespace {
@@ -196,10 +198,24 @@ std::vector<int> Compacted(std::vector<int> labels, std::vector<int>& number_of)
   return labels;
 }
 
+/// Returns the groups of ops that are in one layer. A view may be in another layer than its tensor:
+/// residual connections pass a gradient from layer to layer through views alone.
+Grouping TiedOps(const Graph& graph) {
+  std::vector<Tensor> tensors(graph.tensors().begin(), graph.tensors().end());
+  for (Tensor& tensor : tensors) {
+    const bool view =
+        tensor.producer >= 0 && ClassifyOp(graph.op(tensor.producer).kind) == OpClass::kView;
+    if (view) tensor.alias_of = -1;
+  }
+  const Graph without_views =
+      GraphLike(graph, std::move(tensors), {graph.ops().begin(), graph.ops().end()});
+  return ColocateByLabel(without_views,
+                         ColocateGradients(graph, Grouping::Identity(graph.num_ops())));
+}
+
 /// Returns the layer of each op from those of the forward ops, kNone elsewhere.
 std::vector<int> WithTiedOps(const Graph& graph, std::vector<int> layer) {
-  const Grouping tied =
-      ColocateByLabel(graph, ColocateGradients(graph, Grouping::Identity(graph.num_ops())));
+  const Grouping tied = TiedOps(graph);
   std::vector<int> of_group(tied.num_groups(), kNone);
   const auto lower = [&](int op, int value) {
     int& least = of_group[tied.group_of(op)];

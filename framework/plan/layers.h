@@ -37,8 +37,8 @@ struct ModelLayers {
 /// - A forward op of a block belongs to the block's layer. Other forward ops belong to the last
 ///   layer among those of their predecessors: the first layer ("input") without any, a layer of
 ///   their own ("output") after the last block.
-/// - Ops that must share a device have one layer, the first: ops with a `colocate` label, aliases,
-///   backward ops with the attribute forward_op. Parameters without a block's name have the layer
+/// - Ops that must share a device have one layer, the first: ops with a `colocate` label, aliases
+///   other than views, backward ops with the attribute forward_op. Parameters without a block's name have the layer
 ///   of their first reader, other ops that of their last predecessor.
 /// - Without repeated blocks the layers are at most 32 merged groups of ops (MergeCheapest()).
 /// @param pattern  with one '*', which stands for the number: "decoder.block*"; empty: as above

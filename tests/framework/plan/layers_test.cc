@@ -68,6 +68,26 @@ TEST_CASE("backward ops, updates and parameters follow the forward ops") {
   CHECK(layers.RecomputeAll() == std::vector<std::string>{"f0", "f1", "f2"});
 }
 
+TEST_CASE("a view of another layer's tensor does not tie the layers") {
+  const Graph chain = ChainStep({.layers = 2});
+  std::vector<Tensor> tensors(chain.tensors().begin(), chain.tensors().end());
+  for (Tensor& tensor : tensors) tensor.producer = -1;
+  std::vector<Op> ops(chain.ops().begin(), chain.ops().end());
+  const int gradient = ops[chain.FindOp("b1")].outputs[1], view = chain.num_tensors();
+  tensors.push_back(tensors[gradient]);
+  tensors.back().alias_of = gradient;
+  ops.push_back({.name = "v", .kind = "aten.view", .inputs = {gradient}, .outputs = {view}});
+  ops.back().phase = Phase::kBackward;
+  ops.back().attributes = R"({"forward_op":"f0"})";
+  ops[chain.FindOp("b0")].inputs.back() = view;
+  const ModelLayers layers = LayersOf(Graph("chain", tensors, ops), "f*");
+  CHECK(layers.layer_of_op[chain.FindOp("b1")] == 1);
+  CHECK(layers.layer_of_op[chain.num_ops()] == 0);
+  CHECK(layers.layer_of_op[chain.FindOp("b0")] == 0);
+  // An update in place does.
+  CHECK(layers.layer_of_op[chain.FindOp("u1")] == 1);
+}
+
 TEST_CASE("without repeated blocks: merged ops in topological order") {
   const Graph graph = ChainStep({.layers = 3});
   const ModelLayers layers = LayersOf(graph);
