@@ -14,6 +14,7 @@
 #include "agents/single_device/single_device.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
+#include "framework/placement/placement.h"
 #include "framework/search/compiled_period.h"
 #include "framework/search/outcome_table.h"
 
@@ -22,10 +23,25 @@ namespace {
 
 constexpr const char* kHeuristics[] = {"contiguous", "cpop", "etf", "heft", "single"};
 
+Placement ReadStart(const Problem& problem, const std::string& file) {
+  const PlacementFile read = ReadPlacement(file, problem.graph(), problem.cluster());
+  Placement placement = ContractPlacement(
+      read.device_of_op, problem.grouping(), problem.graph(), problem.cluster(), file);
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    if (problem.allowed(g, placement.device[g])) continue;
+    throw InputError(fmt::format("{}: op \"{}\" may not run on \"{}\"",
+                                 file,
+                                 problem.graph().op(problem.grouping().members(g).front()).name,
+                                 problem.cluster().device(placement.device[g]).name));
+  }
+  return placement;
+}
+
 Placement MakeStart(const Problem& problem,
                     const std::string& name,
                     Rng& rng,
                     const Interrupt& interrupt) {
+  if (IsPlacementFile(name)) return ReadStart(problem, name);
   const Cluster& cluster = problem.cluster();
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - problem.num_devices());
   if (name == "random" || name == "none") return DrawPlacement(problem, rng);
@@ -72,6 +88,14 @@ void ValidateStarts(const Problem& problem,
     throw SettingError(key, "expected \"none\" alone, got others with it");
   }
   for (const std::string& name : names) {
+    if (IsPlacementFile(name)) {
+      try {
+        ReadStart(problem, name);
+      } catch (const InputError& error) {
+        throw SettingError(key, error.what());
+      }
+      continue;
+    }
     if (std::find(choices.begin(), choices.end(), name) == choices.end()) {
       throw SettingError(key,
                          fmt::format("unknown start \"{}\"{}", name, ChoicesHint(name, choices)));

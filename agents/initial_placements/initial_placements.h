@@ -13,6 +13,9 @@
 //   heft, cpop   over all devices
 //   random       a random placement
 //   heuristics   contiguous, cpop, etf, heft and single
+//   FILE.json    the placement of a placement file (framework/placement/FORMAT.md), also .json.gz,
+//   for
+//                example the best one of an earlier search; for problems whose ops are simulated
 //   nothing      the only name: a search begins at a random placement, a learner untrained
 //
 // With the same list, for example {single_gpu} or {heuristics}, all searches and learners have
@@ -30,11 +33,12 @@
 
 namespace emplace {
 
-/// Returns the names above, in alphabetical order.
+/// Returns the names above except for files, in alphabetical order.
 std::vector<std::string> StartNames();
 
 /// @throws SettingError naming `key` and the choices for an unknown name, an empty list, `none`
-///   together with other names, or a class of devices that the cluster does not have
+///   together with other names, a class of devices that the cluster does not have, or a file that
+///   is not a placement of the problem
 void ValidateStarts(const Problem& problem,
                     const std::string& key,
                     const std::vector<std::string>& names);

@@ -7,7 +7,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "framework/base/file.h"
 #include "framework/config/setting_error.h"
+#include "framework/placement/placement.h"
 #include "simulator/simulator.h"
 #include "tests/support/agent_contract.h"
 #include "tests/support/paths.h"
@@ -59,6 +61,33 @@ TEST_CASE("every name works on every cluster but a missing class") {
   CHECK(refusal({"none"}) == "(nothing was thrown)");
   CHECK(refusal({"heft", "none"}) == "start: expected \"none\" alone, got others with it");
   CHECK(refusal({}).starts_with("start: expected at least one of \"contiguous\", \"cpop\""));
+}
+
+TEST_CASE("a start may be a placement file") {
+  Rng rng(4);
+  const auto problem = MixedProblem(rng, 30, 2, kUnlimitedMemory);
+  const TempDir folder;
+  const std::string file = (folder / "start.json").string();
+  const Placement given = MakeStarts(*problem, {"random"}, rng).front();
+  std::vector<DeviceIndex> device_of_op = ExpandPlacement(given, problem->grouping());
+  const auto write = [&] {
+    WriteFileAtomically(file, FormatPlacement(device_of_op, problem->graph(), problem->cluster()));
+  };
+  const auto refusal = [&] {
+    return MessageOf<SettingError>([&] { ValidateStarts(*problem, "start", {"heft", file}); });
+  };
+  CHECK(refusal().starts_with("start: " + file));  // there is no such file
+  write();
+  CHECK(refusal() == "(nothing was thrown)");
+  CHECK(MakeStarts(*problem, {file}, rng) == std::vector{given});
+  for (int g = 0; g < problem->num_groups(); ++g) {
+    for (int d = 0; d < problem->num_devices(); ++d) {
+      if (problem->allowed(g, d)) continue;
+      for (const int op : problem->grouping().members(g)) device_of_op[op] = d;
+    }
+  }
+  write();
+  CHECK(refusal().find("\" may not run on \"") != std::string::npos);
 }
 
 TEST_CASE("the best of the heuristics is the best that any of them makes") {

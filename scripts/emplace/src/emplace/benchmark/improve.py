@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 import time
-from typing import Sequence
+from typing import Any, Sequence
 
 from .instances import Instance, instances, read_known, store
 
@@ -23,7 +23,8 @@ def improve(folder: str | os.PathLike[str], chosen: Sequence[Instance], *, secon
     placement reaches the bound, is left out.
 
     seconds: of a search with each agent [s]; proof: of the proof [s]; agents: default: the three best ones
-    rounds:  of all instances. The seed of a search is the number of rounds of its instance so far
+    rounds:  of all instances. The seed of a search is the number of rounds of its instance so far. In every other round
+             searches start from the best known placement. The placements of related instances are tried before
     Throws InputError, RunError.
     """
     at = pathlib.Path(folder)
@@ -40,21 +41,36 @@ def improve(folder: str | os.PathLike[str], chosen: Sequence[Instance], *, secon
 
 def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: float, agents: Sequence[str]) -> str:
     """Improves one instance and returns a line about it."""
-    from .. import search
+    from .. import InputError, agent_help, search
 
     problem = one.problem(threads=1)
     today = datetime.date.today().isoformat()
     entry = dict(read_known(folder)[one.name])
     best = entry["best"]["value"] if entry.get("best") else None
+
+    def keep(placement: Any, value: int, by: str) -> None:
+        nonlocal best
+        best = value
+        problem.write_placement(placement, str(one.placement_path))
+        entry["best"] = {"value": value, "by": by, "date": today}
+        store(folder, one.name, entry)
+
     if seconds > 0:
+        for relative in _relatives(folder, one):
+            try:
+                placement = relative.best_placement(problem)
+            except InputError:  # of other ops, devices or groups
+                continue
+            outcome = problem.evaluate(placement[None])
+            if outcome.feasible[0] and (best is None or outcome.step_time[0] < best):
+                keep(placement, int(outcome.step_time[0]), relative.name)
         seed = int(entry.get("rounds", 0))
         for agent in agents or (OF_PERIOD if one.objective == "period" else AGENTS):
-            found = search(problem, agent, seed=seed, seconds=seconds)
+            own = seed % 2 == 1 and best is not None and "start" in agent_help(agent)["settings"]
+            found = search(problem, agent, seed=seed, seconds=seconds,
+                           **({"start": [str(one.placement_path)]} if own else {}))
             if found.step_time is not None and (best is None or found.step_time < best):
-                best = found.step_time
-                problem.write_placement(found.placement, str(one.placement_path))
-                entry["best"] = {"value": best, "by": agent, "date": today}
-                store(folder, one.name, entry)
+                keep(found.placement, found.step_time, agent)
             entry["searched"] = round(entry.get("searched", 0.0) + found.seconds, 1)
         entry["rounds"] = seed + 1
         store(folder, one.name, entry)
@@ -71,3 +87,8 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
             f"{'none' if after.bound is None else f'{after.bound.value / 1e6:.6g} ms by {after.bound.method}'}, gap "
             f"{'unknown' if after.gap is None else f'{after.gap:.2%}'}")
 
+
+def _relatives(folder: pathlib.Path, one: Instance) -> list[Instance]:
+    """Returns the other instances of as many ops that have a placement: the same graph on other machines or in other groups."""
+    return [other for other in instances(folder=folder)
+            if other.best and other.name != one.name and other.features["num_ops"] == one.features["num_ops"]]
