@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pathlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +95,11 @@ def __dir__() -> list[str]:
 
 
 def _compiled() -> Any:
-    """Returns the compiled module, after giving it the menus of the package."""
+    """Returns the compiled module for this processor, after giving it the menus of the package."""
     try:
+        if f"{__name__}._emplace" not in sys.modules:
+            from .processor import choose_folder
+            __path__.insert(0, str(choose_folder(pathlib.Path(__file__).parent)))
         from . import _emplace
     except ImportError as error:
         raise ImportError(f"the compiled part of emplace does not load ({error}); only emplace.importers and "

@@ -50,4 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\nOf the Python package:")
         for name, sentence in SENTENCES.items():
             print(f"  {name:28}{sentence}")
+        print("$EMPLACE_LEVEL is the level of processors (x86-64, x86-64-v3, x86-64-v4) whose compiled module is loaded;\n"
+              "default: the best of this one.")
     return code

@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib.resources
 import importlib.util
 import inspect
+import os
+import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import emplace
@@ -46,6 +50,26 @@ class Package(unittest.TestCase):
         for name in ("py.typed", "_emplace.pyi", "configs/clusters/2xk80.yaml", "configs/graphs/inception_v3.json.gz"):
             self.assertTrue((files / name).is_file(), name)
         self.assertFalse((files / "configs/graphs/families").is_dir())
+
+    def test_a_copy_for_a_level_is_loaded_in_the_place_of_the_one_for_any_processor(self) -> None:
+        """With a package of links to the installed one, because only `scripts/wheel` compiles for several levels."""
+        compiled = pathlib.Path(importlib.util.find_spec("emplace._emplace").origin)
+        with tempfile.TemporaryDirectory() as name:
+            package = pathlib.Path(name) / "emplace"
+            shutil.copytree(compiled.parent, package, copy_function=os.symlink)
+            (package / "levels/x86-64-v3").mkdir(parents=True)
+            (package / "levels/x86-64-v3" / compiled.name).symlink_to(compiled)
+
+            def run(level: str) -> subprocess.CompletedProcess[str]:
+                code = "import emplace; print(emplace._compiled().__file__, len(emplace.agent_names()))"
+                return subprocess.run([sys.executable, "-c", code], cwd=name, capture_output=True, text=True,
+                                      env={**os.environ, "PYTHONPATH": name, "EMPLACE_LEVEL": level})
+            self.assertEqual(run("x86-64-v3").stdout, f"{package}/levels/x86-64-v3/{compiled.name} {len(emplace.agent_names())}\n")
+            self.assertEqual(run("x86-64").stdout, f"{package}/{compiled.name} {len(emplace.agent_names())}\n")
+            refused = subprocess.run([sys.executable, "-m", "emplace", "--version"], cwd=name, capture_output=True, text=True,
+                                     env={**os.environ, "PYTHONPATH": name, "EMPLACE_LEVEL": "v9"})
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn('EMPLACE_LEVEL is "v9"; choices on this processor: ', refused.stderr)
 
     def test_an_imported_model_is_a_graph_at_once(self) -> None:
         profile = ("node1 -- Conv2d(3, 8) -- forward_compute_time=1.000, backward_compute_time=2.000, "
