@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,15 +16,28 @@ bool IsBetter(const FoundPlan& a, const FoundPlan& b) {
   return std::pair(a.deficit, a.step_time) < std::pair(b.deficit, b.step_time);
 }
 
+// Returns an op with which ranks gather parameters; nullptr if there is none.
+const Op* GatherOf(const Graph& step) {
+  for (const Op& op : step.ops()) {
+    const bool gathers = step.ranks() > 1 && op.kind == "collective.all_gather" &&
+                         op.attributes.find("\"ahead\"") != std::string::npos;
+    if (gathers) return &op;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
                                     const PlanSearchOptions& options) {
-  std::map<std::pair<int, int>, std::vector<int>> searches;  // by ranks and way
-  std::map<std::pair<int, int>, int> ways;                   // of ranks and size
+  // By ranks, whether they gather parameters, and the number among graphs of equal size.
+  std::map<std::tuple<int, bool, int>, std::vector<int>> searches;
+  std::map<std::tuple<int, bool, int>, int> count;  // by ranks, gathering and size
   for (std::size_t g = 0; g < graphs.size(); ++g) {
-    const int ranks = graphs[g].setting.step->ranks();
-    searches[{ranks, ways[{ranks, graphs[g].size}]++}].push_back(static_cast<int>(g));
+    const Graph& step = *graphs[g].setting.step;
+    const bool gathers = GatherOf(step) != nullptr;
+    const int number = count[{step.ranks(), gathers, graphs[g].size}]++;
+    searches[{step.ranks(), gathers, number}].push_back(static_cast<int>(g));
   }
   if (searches.size() == 1) return SearchPlans(graphs, options);
   PlanSearchOptions share = options;
@@ -64,19 +78,14 @@ PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
 }
 
 int TensorParallelSize(const std::string& framework, const Graph& step) {
-  for (const Op& op : step.ops()) {
-    if (step.ranks() == 1 || op.kind != "collective.all_gather" ||
-        op.attributes.find("\"ahead\"") == std::string::npos) {
-      continue;
-    }
-    throw InputError(
-        fmt::format("--to {}: the ranks of {} gather their parameters (op \"{}\", fully_shard); "
-                    "expected ranks that parallelize_module makes",
-                    framework,
-                    step.name(),
-                    op.name));
-  }
-  return step.ranks();
+  const Op* gather = GatherOf(step);
+  if (gather == nullptr) return step.ranks();
+  throw InputError(
+      fmt::format("--to {}: the ranks of {} gather their parameters (op \"{}\", fully_shard); "
+                  "expected ranks that parallelize_module makes",
+                  framework,
+                  step.name(),
+                  gather->name));
 }
 
 }  // namespace emplace

@@ -7,10 +7,10 @@
 namespace emplace {
 
 /// Searches the plans of graphs of one or several numbers of ranks (framework/plan/ranks.h):
-/// SearchPlans() for the graphs of each number in turn, with equal shares of the time. Graphs of
-/// equal numbers and sizes, divided among ranks in several ways, are in searches of their own. The
-/// result has the best plans of all, the least bound, and the usual plans of each search, with the
-/// name of its first graph behind theirs if there are several searches.
+/// SearchPlans() for the graphs of each number in turn, with equal shares of the time. Graphs that
+/// gather parameters, and further graphs of equal numbers and sizes, are in searches of their own.
+/// The result has the best plans of all, the least bound, and the usual plans of each search, with
+/// the name of its first graph behind theirs if there are several searches.
 /// @throws InputError as SearchPlans()
 PlanSearchResult SearchPlansOfRanks(const std::vector<PlanGraph>& graphs,
                                     const PlanSearchOptions& options);
