@@ -234,6 +234,7 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
   StopRequest::CatchSignals();
   search.stop = StopRequest::requested;
   search.place = !options.output.empty();
+  search.move_ops = true;
   const PlanSearchResult result = SearchPlansOfRanks(graphs, search);
   if (result.placed) {
     const FoundPlan& best = result.plans[0];

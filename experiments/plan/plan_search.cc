@@ -369,7 +369,8 @@ class PlanSearch {
       const Degrees& best = all_.degrees[numbers[0]];
       result_.placed = Place(best.best, all_.DivisionOf(best), best.best.stages, true);
     }
-    if (!numbers.empty() && !options_.memory_only) MoveOpsOf(all_.degrees[numbers[0]]);
+    if (!numbers.empty() && options_.move_ops && !options_.memory_only)
+      MoveOpsOf(all_.degrees[numbers[0]]);
     for (UsualPlan& usual : result_.usual) {
       for (const Division& division : all_.divisions) {
         if (usual.plan && usual.plan->plan.replicas == division.plan.replicas &&

@@ -18,7 +18,7 @@
 // with
 //    the stages of 3.
 // 7. The ops of a best plan of one replica and several stages are moved one by one (op_moves.h), if
-//    the step time is searched.
+//    `move_ops` is set and the step time is searched.
 //
 // The search ends earlier when its time is over. Until then the result does not depend on the time
 // or the number of threads.
@@ -45,6 +45,7 @@ struct PlanSearchOptions {
   std::function<bool()> stop;  ///< ends the search as the time limit does; may be empty
   std::string layers;          ///< FindLayers()
   bool place = false;          ///< sets PlanSearchResult::placed
+  bool move_ops = false;       ///< sets PlanSearchResult::moved
   bool memory_only = false;    ///< simulates the balanced stages of all degrees and nothing else
 };
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/base/random.h"
+#include "tests/experiments/plan/two_kinds.h"
 #include "tests/framework/plan/random_steps.h"
 #include "tests/framework/plan/training_steps.h"
 
@@ -10,30 +11,6 @@ using namespace emplace;
 using namespace emplace::testing;
 
 namespace {
-
-/// Returns the GPUs of EqualGpus(), of which the last `slow` are of kind "slow".
-Cluster SomeSlow(int count, int slow, std::int64_t memory, Nanos latency) {
-  const Cluster equal = EqualGpus(count, latency);
-  std::vector<DeviceKind> kinds(2, equal.kinds()[0]);
-  kinds[1].name = "slow";
-  std::vector<Device> devices(equal.devices().begin(), equal.devices().end());
-  for (int d = 0; d < count; ++d) {
-    devices[d].kind = d >= count - slow ? 1 : 0;
-    devices[d].memory = memory;
-  }
-  std::vector<std::vector<int>> routes;
-  for (int from = 0; from < count; ++from) {
-    for (int to = 0; to < count; ++to) {
-      const auto route = from == to ? std::span<const int>() : equal.route(from, to);
-      routes.emplace_back(route.begin(), route.end());
-    }
-  }
-  return Cluster("gpus",
-                 std::move(kinds),
-                 std::move(devices),
-                 {equal.channels().begin(), equal.channels().end()},
-                 std::move(routes));
-}
 
 /// Returns a random step with costs on kind "slow".
 std::shared_ptr<const Graph> Step(Rng& rng) {
@@ -58,7 +35,7 @@ TEST_CASE("no stages of a random step take less time than the bound") {
     const int slow = UniformInt(rng, 3);
     const std::int64_t memory =
         UniformInt(rng, 2) == 0 ? kUnlimitedMemory : 60 + UniformInt(rng, 400);
-    setting.cluster = std::make_shared<Cluster>(SomeSlow(4, slow, memory, UniformInt(rng, 4)));
+    setting.cluster = Gpus(4, 4 - slow, memory, UniformInt(rng, 4));
     setting.semantics = round % 3 == 0 ? Semantics::kQueue : Semantics::kStream;
     setting.objective = round % 5 == 0 ? Objective::kPeriod : Objective::kStepTime;
     const std::vector<double> weight(setting.step->num_ops(), 1);
@@ -139,7 +116,7 @@ TEST_CASE("activations in flight exclude stages") {
   PlanSetting setting;
   setting.step =
       std::make_shared<const Graph>(ChainStep({.layers = 2, .weights = 40, .activation = 100}));
-  setting.cluster = std::make_shared<const Cluster>(SomeSlow(2, 0, 300, 0));
+  setting.cluster = Gpus(2, 2, 300, 0);
   const ModelLayers layers = FindLayers(*setting.step, "f*", std::vector<double>(8, 1));
   Plan plan;
   plan.micro_batches = 4;

@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/plan/one_replica.h"
+#include "tests/experiments/plan/two_kinds.h"
 #include "tests/framework/plan/training_steps.h"
 
 using namespace emplace;
@@ -39,31 +40,6 @@ std::shared_ptr<const Graph> Chain(int layers, int samples) {
     ops[i].cost_ns.emplace_back("slow", 2 * cost);
   }
   return std::make_shared<const Graph>("chain", std::move(tensors), std::move(ops));
-}
-
-/// The first `fast` devices are of kind "gpu", the others of kind "slow".
-std::shared_ptr<const Cluster> Gpus(int count, int fast, std::int64_t memory = kUnlimitedMemory) {
-  const Cluster equal = EqualGpus(count, 5, {1'000'000'000, 1});
-  std::vector<DeviceKind> kinds(2, equal.kinds()[0]);
-  kinds[1].name = "slow";
-  std::vector<Device> devices(equal.devices().begin(), equal.devices().end());
-  for (int d = 0; d < count; ++d) {
-    devices[d].kind = d < fast ? 0 : 1;
-    devices[d].memory = memory;
-  }
-  std::vector<std::vector<int>> routes;
-  for (int from = 0; from < count; ++from) {
-    for (int to = 0; to < count; ++to) {
-      const auto route = from == to ? std::span<const int>() : equal.route(from, to);
-      routes.emplace_back(route.begin(), route.end());
-    }
-  }
-  return std::make_shared<const Cluster>(
-      "gpus",
-      std::move(kinds),
-      std::move(devices),
-      std::vector<Channel>(equal.channels().begin(), equal.channels().end()),
-      std::move(routes));
 }
 
 std::vector<PlanGraph> GraphsOf(int layers,
