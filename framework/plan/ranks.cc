@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,45 +31,48 @@ bool IsRankCollective(const Op& op) {
   return op.kind.starts_with(kCollectives);
 }
 
-/// Returns the name of a collective. @throws InputError
-std::string CollectiveName(const Graph& graph, const Op& op) {
-  const std::string name = op.kind.substr(kCollectives.size());
-  if (std::ranges::find(CollectiveNames(), name) != CollectiveNames().end()) return name;
-  throw InputError(fmt::format("{}: op {}: kind: got {}; expected {}{} in a graph of ranks",
-                               graph.name(),
-                               QuoteJson(op.name),
-                               QuoteJson(op.kind),
-                               kCollectives,
-                               fmt::join(CollectiveNames(), fmt::format(", {}", kCollectives))));
-}
+/// A call of a collective by rank 0.
+struct RankCall {
+  std::string name;        ///< of CollectiveNames()
+  std::vector<int> ranks;  ///< of its group
+  bool ahead = false;      ///< it need not wait for earlier ops of its device
+  std::int64_t whole = 0;  ///< its output, of a reduce-scatter its input [B]
 
-/// Returns the ranks of the group of a collective. @throws InputError
-std::vector<int> RanksOf(const Graph& graph, const Op& op) {
+  std::int64_t part() const { return (whole + std::ssize(ranks) - 1) / std::ssize(ranks); }
+};
+
+/// @throws InputError
+RankCall CallOf(const Graph& graph, const Op& op) {
+  RankCall call{.name = op.kind.substr(kCollectives.size())};
+  if (std::ranges::find(CollectiveNames(), call.name) == CollectiveNames().end()) {
+    throw InputError(fmt::format("{}: op {}: kind: got {}; expected {}{} in a graph of ranks",
+                                 graph.name(),
+                                 QuoteJson(op.name),
+                                 QuoteJson(op.kind),
+                                 kCollectives,
+                                 fmt::join(CollectiveNames(), fmt::format(", {}", kCollectives))));
+  }
   const Json attributes = Json::parse(op.attributes, nullptr, false);
-  std::vector<int> ranks;
-  if (attributes.is_object() && attributes.contains("ranks") && attributes["ranks"].is_array()) {
-    for (const Json& rank : attributes["ranks"]) {
+  std::set<int> different;
+  if (attributes.is_object()) {
+    call.ahead = attributes.value("ahead", Json()) == true;
+    for (const Json& rank : attributes.value("ranks", Json::array())) {
       const bool valid = rank.is_number_integer() && rank >= 0 && rank < graph.ranks();
-      if (valid) ranks.push_back(rank.get<int>());
-      if (!valid || std::ranges::count(ranks, ranks.back()) > 1) return ranks.clear(), ranks;
+      call.ranks.push_back(valid ? rank.get<int>() : -1);
+      if (valid) different.insert(call.ranks.back());
     }
   }
-  return ranks;
-}
-
-/// Returns whether a collective need not wait for earlier ops of its device.
-bool IsAhead(const Op& op) {
-  if (op.attributes.find("\"ahead\"") == std::string::npos) return false;
-  const Json attributes = Json::parse(op.attributes, nullptr, false);
-  return attributes.is_object() && attributes.value("ahead", Json()) == true;
-}
-
-/// Returns the bytes of the whole tensor of a collective: its output, of a reduce-scatter its
-/// input. [B]
-std::int64_t WholeBytes(const Graph& graph, const Op& op, std::string_view name, int members) {
-  std::int64_t bytes = 0;
-  for (int output : op.outputs) bytes += graph.tensor(output).bytes;
-  return name == "reduce_scatter" ? bytes * members : bytes;
+  if (different.empty() || different.size() != call.ranks.size() || op.outputs.empty()) {
+    throw InputError(fmt::format(
+        "{}: op {}: attributes.ranks: expected the ranks of its group, different numbers from 0 "
+        "to {}, and an output",
+        graph.name(),
+        QuoteJson(op.name),
+        graph.ranks() - 1));
+  }
+  for (int output : op.outputs) call.whole += graph.tensor(output).bytes;
+  if (call.name == "reduce_scatter") call.whole *= std::ssize(call.ranks);
+  return call;
 }
 
 std::vector<int> Divisors(int count) {
@@ -225,16 +229,12 @@ class RankTransfers {
 
   void AddTransfer(int id) {
     const Op& of = graph_.op(id);
-    const std::string name = of.kind.substr(kCollectives.size());
-    const std::vector<int> ranks = RanksOf(graph_, of);
-    const auto members = static_cast<std::int64_t>(ranks.size());
-    const std::int64_t whole = WholeBytes(graph_, of, name, static_cast<int>(members));
-    const std::int64_t part = (whole + members - 1) / members;
-    const int group = groups_.emplace(ranks, static_cast<int>(groups_.size())).first->second;
+    const RankCall call = CallOf(graph_, of);
+    const int group = groups_.emplace(call.ranks, static_cast<int>(groups_.size())).first->second;
     Op op;
     op.name = "network/" + of.name;
     op.kind = of.kind;
-    op.attributes = fmt::format("{{\"group_size\":{}}}", members);
+    op.attributes = fmt::format("{{\"group_size\":{}}}", call.ranks.size());
     op.device_kinds = {"network"};
     op.devices = {RankDevice(group)};
     op.phase = of.phase;
@@ -244,14 +244,15 @@ class RankTransfers {
     for (const bool input : {true, false}) {
       Tensor tensor;
       tensor.dtype = graph_.tensor(of.outputs.front()).dtype;
-      tensor.bytes = name == (input ? "all_gather" : "reduce_scatter") ? part : whole;
+      const bool part = call.name == (input ? "all_gather" : "reduce_scatter");
+      tensor.bytes = part ? call.part() : call.whole;
       const Dtype* type = DtypeByName(tensor.dtype);
       if (type != nullptr && type->bits > 0) tensor.shape = {tensor.bytes * 8 / type->bits};
       if (input) tensor.role = TensorRole::kInput;
       (input ? op.inputs : op.outputs) = {static_cast<int>(tensors_.size())};
       tensors_.push_back(std::move(tensor));
     }
-    if (IsAhead(of)) {
+    if (call.ahead) {
       AddSources(id, op.control_inputs);
     } else {
       op.control_inputs = {new_id_[id]};
@@ -319,25 +320,15 @@ RankStep FirstRank(std::shared_ptr<const Graph> step, std::shared_ptr<const Clus
   std::vector<Op> ops(step->ops().begin(), step->ops().end());
   for (Op& op : ops) {
     if (!IsRankCollective(op)) continue;
-    const std::string name = CollectiveName(*step, op);
-    const std::vector<int> members = RanksOf(*step, op);
-    if (members.empty() || op.outputs.empty()) {
-      throw InputError(fmt::format(
-          "{}: op {}: attributes.ranks: expected the ranks of its group, different numbers from 0 "
-          "to {}, and an output",
-          step->name(),
-          QuoteJson(op.name),
-          ranks - 1));
-    }
+    const RankCall call = CallOf(*step, op);
     op.device_kinds.clear();
     op.cost_ns = free;
     if (NetworkDevice(*cluster) >= 0) continue;
     Nanos slowest = 0;
-    const std::int64_t bytes = WholeBytes(*step, op, name, static_cast<int>(members.size()));
     for (int block = 0; block < count / ranks; ++block) {
       std::vector<int> ring;
-      for (int rank : members) ring.push_back(of_rank[rank][block]);
-      slowest = std::max(slowest, RingTime(name, *cluster, ring, bytes));
+      for (int rank : call.ranks) ring.push_back(of_rank[rank][block]);
+      slowest = std::max(slowest, RingTime(call.name, *cluster, ring, call.whole));
     }
     op.cost_ns.emplace_back(kRanks, static_cast<double>(slowest));
   }
