@@ -117,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--capture", choices=CAPTURE_NAMES, default=CAPTURE_NAMES[0],
                         help="aot: AOTAutograd's joint graph; eager: the ops that eager PyTorch "
                              "launches (default: %(default)s)")
-    parser.add_argument("--ranks", type=_ranks, default=1, metavar="N",
+    parser.add_argument("--ranks", type=_positive, default=1, metavar="N",
                         help="the model is divided among N ranks; the graph is that of one, see below")
     parser.add_argument("--list", action=_List, help="print the models of the menu and stop")
 
@@ -127,6 +127,8 @@ def read(model: str | None, options: argparse.Namespace) -> Imported:
     if options.inference and (options.optimizer or options.loss):
         raise ImportFailure(f"--inference has no {'update' if options.optimizer else 'loss'}: leave out "
                             f"--{'optimizer' if options.optimizer else 'loss'}")
+    if not 1 <= options.ranks <= graph_file.MAX_RANKS:
+        raise ImportFailure(f"--ranks {options.ranks}: expected a number from 1 to {graph_file.MAX_RANKS}")
     source = sources.find(model, options)
     require(source.packages, "torch")
     optimizer = None if options.inference else options.optimizer or source.optimizer
@@ -223,13 +225,6 @@ class _List(argparse.Action):
         width = max(map(len, MODELS))
         print("\n".join(f"{name:{width}}  {MODELS[name].sentence}" for name in sorted(MODELS)))
         parser.exit()
-
-
-def _ranks(text: str) -> int:
-    ranks = _positive(text)
-    if ranks > graph_file.MAX_RANKS:
-        raise argparse.ArgumentTypeError(f"{text} ranks are too many; {graph_file.MAX_RANKS} are the most")
-    return ranks
 
 
 def _positive(text: str) -> int:
