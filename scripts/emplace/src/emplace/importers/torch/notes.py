@@ -95,6 +95,7 @@ class StepNotes:
         self._readers: dict[int, list[int]] = {}  # storage -> ops that read it since then
         self._op_of_sequence_nr: dict[int, int] = {}
         self.data_groups: set[tuple[int, ...]] = set()  # groups of ranks in which fully_shard divides the data
+        self._divided = False  # there was a collective
         self._packed: dict[int, list[torch.Tensor]] = {}  # id of a buffer that is sent -> its parts
         self._unpacked: list[int] = []  # ops that take gathered parameters apart
         self._renewed: dict[int, torch.Tensor] = {}  # storage -> the tensor that was written into it last
@@ -167,6 +168,7 @@ class StepNotes:
         What is sent is its last argument, or the tensors that were packed into it. A result in a given buffer is a new
         tensor.
         """
+        self._divided = True
         tensors = [tensor for _, value in given for tensor in costs.tensors_in(value)]
         if ranks.waits(func):
             self.same(returned[0], tensors[0])
@@ -265,7 +267,9 @@ class StepNotes:
                 self._remember(fresh[0], same)
                 return
         prefix, module, forward_op = self._place(origin)
-        if func.namespace == "fsdp":
+        unnumbered = (self._divided and origin.phase == "backward" and forward_op is None
+                      and origin.sequence_nr is not None and inputs)
+        if func.namespace == "fsdp" or unnumbered:
             prefix, module, forward_op = *self._place_of(inputs[0], origin, (prefix, module)), None
         index = self._add_op(
             f"{prefix}/{name}", kind, origin.phase, inputs, outputs,
