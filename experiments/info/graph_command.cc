@@ -160,7 +160,15 @@ int Convert(const GraphOptions& options) {
   }
   RequireExtension(options.output, {".json", ".json.gz", ".dot"}, "convert");
   const auto graph = Load(options);
-  if (options.output.ends_with(".dot")) {
+  if (!options.cluster.empty()) {
+    RequireExtension(options.output, {".dot"}, "convert --cluster");
+    const auto cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.cluster, "--cluster"));
+    const auto passes = ParsePasses(ConfigNode::FromString("[colocate]", "convert"));
+    WriteFileAtomically(
+        options.output,
+        FormatWeightedDot(
+            *MakeProblem(graph, cluster, passes, Objective::kStepTime, false, options.file).exact));
+  } else if (options.output.ends_with(".dot")) {
     WriteFileAtomically(options.output, FormatDot(*graph, Grouping::Identity(graph->num_ops())));
   } else {
     WriteGraph(*graph, options.output);
@@ -279,6 +287,11 @@ void AddGraphCommand(Command program) {
               "format of the input, instead of the one of its extension: graph, stg (Standard Task "
               "Graph Set), dot (Graphviz with a Weight for every node and edge), max_load (JSON "
               "with costs of nodes and edges, for objective: period)");
+  convert.Add(
+      "--cluster",
+      options->cluster,
+      "cluster, or an instance of configs/benchmark: writes a .dot file as a task graph for "
+      "other solvers, with the times of ops and transfers as weights [us]");
   convert
       .Add("--devices",
            options->devices,

@@ -12,6 +12,7 @@
 
 #include "framework/base/time.h"
 #include "framework/instances/instance.h"
+#include "framework/search/problem.h"
 
 namespace emplace {
 
@@ -114,5 +115,20 @@ TaskGraph ParseStg(std::string_view text, const std::string& name, const std::st
 TaskGraph ParseWeightedDot(std::string_view text,
                            const std::string& name,
                            const std::string& where);
+
+/// Returns a problem as such a text, for solvers of other projects: a node for each op and an edge
+/// for each pair of ops that exchange tensors or control, with times in microseconds.
+///
+/// - `Weight` of a node: the mean cost on the devices on which the op may run; `Costs`: that on
+/// each
+///   device of the cluster, separated by commas, "-" where it may not run; `Group`: the number of
+///   its group, for ops that are placed together
+/// - `Weight` of an edge: the mean time of its bytes between two devices with a route, each alone
+/// on
+///   its route; `Bytes`
+///
+/// The order of channels, memory and the rules of the semantics are not in the text.
+/// ParseWeightedDot() reads it as a problem of equal processors.
+std::string FormatWeightedDot(const Problem& problem);
 
 }  // namespace emplace

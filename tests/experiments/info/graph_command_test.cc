@@ -92,6 +92,13 @@ TEST_CASE("info, validate, convert and coarsen from the command line") {
                2,
                {"g.png", ".json, .json.gz, .dot"});
 
+  CHECK(RunEmplace(Words("graph convert gpt2_mini_torch t.dot --cluster 2xk80"), here).exit_code ==
+        0);
+  CHECK(ReadText(folder / "t.dot").find(" [Weight=") != std::string::npos);
+  CheckRefused(RunEmplace(Words("graph convert gpt2_mini_torch t.json --cluster 2xk80"), here),
+               2,
+               {"convert --cluster: the format of \"t.json\" is unknown; choices: .dot"});
+
   const ProcessResult coarsen = RunEmplace(
       {"graph", "coarsen", "g.json", "--pass", "colocate", "--pass", "heavy_edge: {groups: 2}"},
       here);

@@ -6,6 +6,7 @@
 #include "framework/instances/task_graph.h"
 #include "tests/framework/instances/instance_problem.h"
 #include "tests/support/paths.h"
+#include "tests/support/problems.h"
 #include "tests/support/text.h"
 
 namespace {
@@ -123,6 +124,29 @@ TEST_CASE("damaged files are refused with line, value and what was expected (DOT
       RefusalOfDot("digraph { TargetSystem=\"Homogeneous-1\" \"Total schedule length\"=1\n"
                    "a [Weight=1, Start=0, Processor=0]\nb [Weight=1, Start=0, Processor=1] }"),
       "g.dot:3: node \"b\": Processor: expected at most 1 different values, as TargetSystem says"));
+}
+
+TEST_CASE("a problem as a task graph, by hand") {
+  // a on both devices, mean (1000 + 3000) / 2; b on the second alone; 2,000 B take 1 us of latency
+  // and 2 us.
+  ProblemBuilder builder;
+  builder.Device("d0");
+  builder.Device("d1");
+  builder.AllToAll(1000, kGigabytePerSecond);
+  builder.Op("a", {1000, 3000}, {}, 2000);
+  builder.Op("b", {kMaxNanos, 4500}, {0});
+  const auto problem = builder.Build();
+  const std::string text = FormatWeightedDot(*problem);
+  CHECK(text == "digraph \"" + problem->graph().name() +
+                    "\" {\n"
+                    "  \"a\" [Weight=2.000, Costs=\"1.000,3.000\", Group=0];\n"
+                    "  \"b\" [Weight=4.500, Costs=\"-,4.500\", Group=1];\n"
+                    "  \"a\" -> \"b\" [Weight=3.000, Bytes=2000];\n"
+                    "}\n");
+  const TaskGraph read = ParseWeightedDot(text, "again", "text");
+  CHECK(read.tasks[1].time == 4500);
+  REQUIRE(read.messages.size() == 1);
+  CHECK(read.messages[0].time == 3000);
 }
 
 TEST_CASE("no text crashes the reader") {
