@@ -26,7 +26,7 @@
 //
 // Objective::kPeriod: the work of a stage, as devices wait for nothing then.
 //
-// Left out: transfers, activations that several stages read, and devices on which no stages run.
+// Left out: transfers, activations that only other layers read, and devices on which no stages run.
 
 #include <vector>
 

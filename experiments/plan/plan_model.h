@@ -26,8 +26,7 @@ struct LayerCosts {
   std::vector<std::int64_t> resident;    ///< [layers] in memory for the whole step [B]
   std::vector<std::int64_t> gradient;    ///< [layers] that replicas reduce [B]
   std::vector<std::int64_t> kept;        ///< [layers] from the forward to the backward pass [B]
-  std::vector<std::int64_t>
-      held;  ///< [layers] the part of `kept` that only the layer reads then [B]
+  std::vector<std::int64_t> held;        ///< [layers] of `kept`, read by the layer itself [B]
   /// [layers] of a micro-batch, from this layer and those before to the ones after it, and back [B]
   std::vector<std::int64_t> forward_cut, backward_cut;
 

@@ -172,7 +172,7 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
       result.too_long,
       result.simulated,
       result.complete ? "" : " until the time was over or a stop was requested",
-      result.bound < kMaxNanos ? FormatTime(result.bound) : "none, as no parameters fit");
+      result.bound < kMaxNanos ? FormatTime(result.bound) : "none, as no stages fit");
   std::vector<std::vector<std::string>> rows = {{"",
                                                  "ranks",
                                                  "replicas",
@@ -242,13 +242,11 @@ std::string FormatPlanMemory(const PlanSearchResult& result, const std::vector<P
                       : "lacks " + FormatBytes(plan.deficit));
     rows.push_back(std::move(row));
   }
-  return fmt::format(
-      "{}{} of {} degrees fit with balanced stages; {} more have parameters that fit "
-      "in no stages\n",
-      FormatColumns(rows),
-      fit,
-      result.num_degrees,
-      result.too_large);
+  return fmt::format("{}{} of {} degrees fit with balanced stages; {} more fit in no stages\n",
+                     FormatColumns(rows),
+                     fit,
+                     result.num_degrees,
+                     result.too_large);
 }
 
 std::string FormatPlanSearchJson(const PlanSearchResult& result,
