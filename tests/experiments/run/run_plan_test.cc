@@ -6,8 +6,11 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "framework/graph/graph_io.h"
 #include "framework/results/results_reader.h"
 #include "tests/experiments/program_files.h"
+#include "tests/framework/plan/sharded_steps.h"
+#include "tests/framework/plan/training_steps.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -90,6 +93,29 @@ TEST_CASE("a sweep varies the plan; plans that do not fit the cluster are refuse
   CheckRefused(files.Emplace({"run", "planned.yaml", "--set", "plan.replica=2"}),
                2,
                {"plan: unknown key \"replica\"; did you mean \"replicas\"?"});
+}
+
+TEST_CASE("agents place rank 0 of a graph of ranks on blocks of devices, also without a plan") {
+  const PlanFiles files;
+  WriteText(files.folder / "chain.json", FormatGraph(*Sharded(ChainStep({}), 2, "ag")));
+  WriteText(files.folder / "c.yaml",
+            "name: four\ndevice_kinds: {gpu: {class: gpu, peak: {f32: 1PFLOP/s}, "
+            "memory_bandwidth: 1TB/s}}\ndevices:\n"
+            "  - {name: \"gpu:0\", kind: gpu}\n  - {name: \"gpu:1\", kind: gpu}\n"
+            "  - {name: \"gpu:2\", kind: gpu}\n  - {name: \"gpu:3\", kind: gpu}\n"
+            "all_to_all: {latency: 0ns, bandwidth: 1GB/s}\n");
+  for (const std::string plan : {"", "plan: {replicas: 2}\n"}) {
+    CAPTURE(plan);
+    WriteText(files.folder / "ranks.yaml",
+              "graph: chain.json\ncluster: c.yaml\nagents: [single_device]\n" + plan);
+    const ProcessResult run = files.Emplace({"run", "ranks.yaml", "--quiet", "--force"});
+    CAPTURE(run.err);
+    REQUIRE(run.exit_code == 0);
+    const ResultsReader reader(files.folder / "results/ranks.h5");
+    std::vector<std::string> devices = {"gpu:0", "gpu:2", "ranks:0"};
+    if (!plan.empty()) devices.insert(devices.begin() + 2, "network");
+    CHECK(reader.Strings("/problem/device_names") == devices);
+  }
 }
 
 }  // namespace
