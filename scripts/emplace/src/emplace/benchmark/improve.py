@@ -67,8 +67,8 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
         seed = int(entry.get("rounds", 0))
         for agent in agents or (OF_PERIOD if one.objective == "period" else AGENTS):
             own = seed % 2 == 1 and best is not None and "start" in agent_help(agent)["settings"]
-            found = search(problem, agent, seed=seed, seconds=seconds,
-                           **({"start": [str(one.placement_path)]} if own else {}))
+            settings = {"start": [str(one.placement_path)]} if own else {}
+            found = search(problem, {"name": agent, **settings}, seed=seed, seconds=seconds)
             if found.step_time is not None and (best is None or found.step_time < best):
                 keep(found.placement, found.step_time, agent)
             entry["searched"] = round(entry.get("searched", 0.0) + found.seconds, 1)
