@@ -9,19 +9,24 @@ from typing import Sequence
 
 import emplace
 
-from .benchmark import command as benchmark_command
 from .importers import command as import_command
 from .place import command as place_command
 from .trace_costs import command as costs_command
 
 
+def benchmark(arguments: Sequence[str]) -> int:
+    """Runs `emplace benchmark`, which needs NumPy, as `emplace tune` does."""
+    from .benchmark import command
+    return command.main(arguments)
+
+
 def tune(arguments: Sequence[str]) -> int:
-    """Runs `emplace tune`, the only command here that needs NumPy."""
+    """Runs `emplace tune`."""
     from .tuning import command
     return command.main(arguments)
 
 
-COMMANDS = {"benchmark": benchmark_command.main, "costs": costs_command.main, "import": import_command.main,
+COMMANDS = {"benchmark": benchmark, "costs": costs_command.main, "import": import_command.main,
             "place": place_command.main, "tune": tune}  # the commands that the C++ program does not have
 SENTENCES = {"benchmark": "List, check, run and score the benchmark of device placement",
              "costs": "Make measured costs of a graph from traces of your own steps (PyTorch's profiler, Nsight "
