@@ -23,16 +23,28 @@ namespace {
 
 constexpr const char* kHeuristics[] = {"contiguous", "cpop", "etf", "heft", "single"};
 
+// Returns the placement of a file. A group whose ops are on several devices there goes to the one
+// with the largest sum of their costs, if it may run there.
 Placement ReadStart(const Problem& problem, const std::string& file) {
-  const PlacementFile read = ReadPlacement(file, problem.graph(), problem.cluster());
-  Placement placement = ContractPlacement(
-      read.device_of_op, problem.grouping(), problem.graph(), problem.cluster(), file);
+  const std::vector<DeviceIndex> device_of_op =
+      ReadPlacement(file, problem.graph(), problem.cluster()).device_of_op;
+  Placement placement;
   for (int g = 0; g < problem.num_groups(); ++g) {
-    if (problem.allowed(g, placement.device[g])) continue;
-    throw InputError(fmt::format("{}: op \"{}\" may not run on \"{}\"",
-                                 file,
-                                 problem.graph().op(problem.grouping().members(g).front()).name,
-                                 problem.cluster().device(placement.device[g]).name));
+    std::vector<Nanos> share(problem.num_devices(), -1);
+    for (const int op : problem.grouping().members(g)) {
+      const DeviceIndex device = device_of_op[op];
+      if (!problem.allowed(g, device)) continue;
+      share[device] = std::max<Nanos>(share[device], 0) + problem.costs().at(op, device);
+    }
+    const auto most = std::ranges::max_element(share);
+    if (*most < 0) {
+      const int op = problem.grouping().members(g).front();
+      throw InputError(fmt::format("{}: op \"{}\" may not run on \"{}\"",
+                                   file,
+                                   problem.graph().op(op).name,
+                                   problem.cluster().device(device_of_op[op]).name));
+    }
+    placement.device.push_back(static_cast<DeviceIndex>(most - share.begin()));
   }
   return placement;
 }

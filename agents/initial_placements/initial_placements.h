@@ -15,7 +15,8 @@
 //   heuristics   contiguous, cpop, etf, heft and single
 //   FILE.json    the placement of a placement file (framework/placement/FORMAT.md), also .json.gz,
 //   for
-//                example the best one of an earlier search; for problems whose ops are simulated
+//                example the best one of an earlier search; a group whose ops are on several devices
+//                there goes to the one with the largest sum of their costs
 //   nothing      the only name: a search begins at a random placement, a learner untrained
 //
 // With the same list, for example {single_gpu} or {heuristics}, all searches and learners have

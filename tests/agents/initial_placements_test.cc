@@ -80,6 +80,20 @@ TEST_CASE("a start may be a placement file") {
   write();
   CHECK(refusal() == "(nothing was thrown)");
   CHECK(MakeStarts(*problem, {file}, rng) == std::vector{given});
+
+  ProblemBuilder builder;  // 4 + 2 ns of the group are on d0, 5 ns on d1
+  builder.Device("d0");
+  builder.Device("d1");
+  for (const auto& [name, cost] : {std::pair("a", 4), std::pair("b", 5), std::pair("c", 2)}) {
+    builder.Op(name, {cost, cost});
+  }
+  const auto group = builder.Build(Grouping(std::vector<int>{0, 0, 0}));
+  const std::string split = (folder / "split.json").string();
+  WriteFileAtomically(split,
+                      R"({"format": "emplace-placement", "version": 1,
+                          "devices": {"a": "d0", "b": "d1", "c": "d0"}})");
+  CHECK(MakeStarts(*group, {split}, rng) == std::vector{Placement{{0}}});
+
   for (int g = 0; g < problem->num_groups(); ++g) {
     for (int d = 0; d < problem->num_devices(); ++d) {
       if (problem->allowed(g, d)) continue;
