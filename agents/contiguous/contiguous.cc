@@ -1,5 +1,7 @@
 #include "agents/contiguous/contiguous.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -35,14 +37,42 @@ void FollowNeighbors(const Problem& problem, std::vector<int>& device) {
   }
 }
 
-}  // namespace
+// Returns the devices in sets that no group connects: a group that may run on one of a set may run
+// on no other set. Sets and their devices are in the order of `devices`.
+std::vector<std::vector<int>> SeparateDevices(const Problem& problem,
+                                              const std::vector<int>& devices) {
+  std::vector<std::uint64_t> masks;  // of the sets so far
+  for (const int device : devices) masks.push_back(std::uint64_t{1} << device);
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    std::uint64_t joined = problem.allowed_devices(group) & MaskOf(devices);
+    const auto touched = [&](std::uint64_t mask) { return (mask & joined) != 0; };
+    if (std::ranges::count_if(masks, touched) < 2) continue;
+    for (const std::uint64_t mask : masks) joined |= touched(mask) ? mask : 0;
+    std::erase_if(masks, touched);
+    masks.push_back(joined);
+  }
+  std::vector<std::vector<int>> sets;
+  std::uint64_t known = 0;
+  for (const int first : devices) {
+    if (known >> first & 1) continue;
+    const std::uint64_t mask =
+        *std::ranges::find_if(masks, [&](std::uint64_t each) { return each >> first & 1; });
+    known |= mask;
+    sets.emplace_back();
+    for (const int device : devices) {
+      if (mask >> device & 1) sets.back().push_back(device);
+    }
+  }
+  return sets;
+}
 
-Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices) {
+// Cuts the groups that may run on the devices into blocks.
+void PlaceBlocks(const Problem& problem,
+                 const std::vector<int>& devices,
+                 std::vector<int>& device) {
   const std::uint64_t mask = MaskOf(devices);
   const std::vector<double> speeds = DeviceSpeeds(problem, devices);
   const int count = static_cast<int>(devices.size());
-  std::vector<int> device(problem.num_groups(), kUnplaced);
-
   double total = 0;
   for (int group = 0; group < problem.num_groups(); ++group) {
     if (problem.allowed_devices(group) & mask) total += MeanCost(problem, group, mask);
@@ -63,6 +93,16 @@ Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& de
     }
     device[group] = devices[nearest];
   }
+}
+
+}  // namespace
+
+Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices) {
+  const std::uint64_t mask = MaskOf(devices);
+  std::vector<int> device(problem.num_groups(), kUnplaced);
+  for (const std::vector<int>& set : SeparateDevices(problem, devices)) {
+    PlaceBlocks(problem, set, device);
+  }
   FollowNeighbors(problem, device);
 
   Placement placement;
@@ -81,12 +121,17 @@ ContiguousAgent::ContiguousAgent(const AgentContext& context, const Config& conf
 }
 
 std::vector<Placement> ContiguousAgent::Construct() const {
+  const std::vector<std::vector<int>> sets = SeparateDevices(problem(), devices_);
+  const std::size_t most = std::ranges::max(sets, {}, &std::vector<int>::size).size();
   std::vector<Placement> placements;
-  for (std::size_t count = sweep_devices_ ? 1 : devices_.size(); count <= devices_.size();
-       ++count) {
+  for (std::size_t count = sweep_devices_ ? 1 : most; count <= most; ++count) {
     interrupt().Check();
-    placements.push_back(
-        ContiguousPlacement(problem(), {devices_.begin(), devices_.begin() + count}));
+    std::vector<int> used;
+    for (const std::vector<int>& set : sets) {
+      used.insert(used.end(), set.begin(), set.begin() + std::min(count, set.size()));
+    }
+    std::ranges::sort(used, {}, [&](int d) { return std::ranges::find(devices_, d); });
+    placements.push_back(ContiguousPlacement(problem(), used));
   }
   return placements;
 }

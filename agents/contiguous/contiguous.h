@@ -6,7 +6,9 @@
 // each block's share of the total cost is the device's share of the total speed. Group g, whose
 // mean cost w_g over the used devices spans [a, a + w_g) of the running sum, goes to the device
 // whose share contains the midpoint a + w_g / 2. With `sweep_devices` the placements over the first
-// 1, 2, ..., all selected devices are evaluated.
+// 1, 2, ..., all selected devices are evaluated. Sets of devices that no group connects, as those
+// of the replicas of a plan (framework/plan/), are cut each by itself; the first devices are those
+// of each set.
 //
 // Groups without work (parameters, constants) and groups that are allowed on no selected device go
 // to the device of the neighbour with which they share the most bytes, if they are allowed there,

@@ -248,4 +248,22 @@ TEST_CASE("contiguous blocks: groups without work go where their strongest neigh
   CHECK(placement.device[follower] == 1);
 }
 
+TEST_CASE("contiguous blocks: the devices of each replica are cut by themselves") {
+  constexpr Nanos kNo = kMaxNanos;
+  ProblemBuilder builder = Gpus(4);
+  std::vector<int> expected;
+  for (int layer = 0; layer < 4; ++layer) {  // two chains of four layers of 10 ns, in turn
+    builder.Op(fmt::format("a{}", layer), {10, 10, kNo, kNo}, {}, 0);
+    builder.Op(fmt::format("b{}", layer), {kNo, kNo, 10, 10}, {}, 0);
+    expected.push_back(layer / 2);
+    expected.push_back(2 + layer / 2);
+  }
+  const Placement placement = ContiguousPlacement(*builder.Build(), {0, 1, 2, 3});
+  CHECK(std::vector<int>(placement.device.begin(), placement.device.end()) == expected);
+  // Devices that a group connects are cut together: six groups of 10 ns, then one on either pair.
+  builder.Op("either", {10, kNo, 10, kNo}, {}, 0);
+  const Placement together = ContiguousPlacement(*builder.Build(), {0, 1, 2, 3});
+  CHECK(together.device.back() == 2);  // the nearest to the last block
+}
+
 }  // namespace
