@@ -2,7 +2,8 @@
 
   step       the JSON of a graph file (framework/graph/FORMAT.md) with every key of its ops
   cluster    as reference.py takes it
-  plan       {"replicas", "micro_batches", "recompute", "bucket" [B], "groups" (optional)}
+  plan       {"replicas", "micro_batches", "recompute", "bucket" [B], "collectives", "states",
+             "groups" (optional)}
 
 apply_plan() returns a Planned: graph, origins and cluster. plan_orders.py has the issue orders.
 """
@@ -368,27 +369,86 @@ def restricted(op, names):
     return found
 
 
-def replicate(step, names, buckets, cost_ns):
-    """names: [replicas] of devices; cost_ns: [buckets], each as in a graph file."""
-    replicas, ops = len(names), step.ops
-    if replicas == 1:
-        ops = [{**op, "devices": restricted(op, names[0])} for op in ops]
-        origins = [dataclasses.replace(origin, replica=0) for origin in step.origins]
-        return Planned(step.tensors, ops, origins)
-    result, ids, op_ids, controls = Planned(), {}, {}, []
+def copied_op(op, ids, r, names):
+    """Op of replica r; its control inputs are still those of the step."""
+    copy = named_anew(op, f"r{r}/")
+    for key in ("inputs", "outputs"):
+        copy[key] = [ids[t, r] for t in op[key]]
+    copy["colocate"] = f"r{r}/{op['colocate']}" if op["colocate"] else None
+    copy["devices"] = restricted(op, names[r])
+    return copy
+
+
+def copied_tensors(step, replicas):
+    """(a graph with the tensors of all replicas, {(tensor, replica): its id})"""
+    result, ids = Planned(), {}
     for t, tensor in enumerate(step.tensors):
         ids.update({(t, r): result.tensor(tensor) for r in range(replicas)})
     for (t, r), new in ids.items():
         if step.tensors[t].get("alias_of") is not None:
             result.tensors[new]["alias_of"] = ids[step.tensors[t]["alias_of"], r]
+    return result, ids
+
+
+def one_replica(step, names):
+    ops = [{**op, "devices": restricted(op, names[0])} for op in step.ops]
+    origins = [dataclasses.replace(origin, replica=0) for origin in step.origins]
+    return Planned(step.tensors, ops, origins)
+
+
+def replicate_by_tree(step, names):
+    """names: [replicas] of devices"""
+    replicas, ops = len(names), step.ops
+    if replicas == 1:
+        return one_replica(step, names)
+    result, ids = copied_tensors(step, replicas)
+    gradients = {t for tensors, _, _ in gradient_buckets(step, lambda v: v, 0) for t in tensors}
+    sums = {(t, r): ids[t, r] for t in gradients for r in range(replicas)}
+    op_ids, updates = {}, []
+    for v, op in enumerate(ops):
+        own = [t for t in op["outputs"] if t in gradients]
+        for r in range(replicas):
+            copy = copied_op(op, ids, r, names)
+            copy["colocate"] = copy["colocate"] or (copy["name"] if own else None)
+            op_ids[v, r] = result.op(copy, dataclasses.replace(step.origins[v], replica=r))
+            updates += [(op_ids[v, r], v)] if op["phase"] == "update" else []
+        for i, t in enumerate(own):
+            distance = 1
+            while distance < replicas:
+                for r in range(0, replicas - distance, 2 * distance):
+                    total = result.tensor({**step.tensors[t], "alias_of": sums[t, r]})
+                    producer = result.ops[op_ids[v, r]]
+                    add = {
+                        "name": f"r{r}/reduce/{distance}/{op['name']}" + (f"/{i}" if i else ""),
+                        "kind": "aten.add",
+                        "phase": "backward",
+                        "inputs": [sums[t, r], sums[t, r + distance]],
+                        "outputs": [total],
+                        "flops": math.prod(step.tensors[t].get("shape", [])),
+                    }
+                    kept = ("colocate", "device_kinds", "devices")
+                    add |= {key: producer[key] for key in kept if producer.get(key)}
+                    result.op(whole(add), dataclasses.replace(step.origins[v], role="accumulate", replica=r))
+                    sums[t, r] = total
+                distance *= 2
+    for (v, r), id_ in op_ids.items():
+        result.ops[id_]["control_inputs"] = [op_ids[u, r] for u in ops[v]["control_inputs"]]
+    for id_, v in updates:  # read the sum of replica 0
+        reads = zip(ops[v]["inputs"], result.ops[id_]["inputs"])
+        result.ops[id_]["inputs"] = [sums.get((t, 0), own) for t, own in reads]
+    return result
+
+
+def replicate(step, names, buckets, cost_ns):
+    """names: [replicas] of devices; cost_ns: [buckets], each as in a graph file."""
+    replicas, ops = len(names), step.ops
+    if replicas == 1:
+        return one_replica(step, names)
+    (result, ids), op_ids, controls = copied_tensors(step, replicas), {}, []
     reduced_by = {}  # bucket -> new op
     for v, op in enumerate(ops):
         for r in range(replicas):
-            copy = named_anew(op, f"r{r}/")
-            copy["inputs"] = [ids[t, r] for t in op["inputs"]]
-            copy["outputs"] = [ids[t, r] for t in op["outputs"]]
-            copy["colocate"] = f"r{r}/{op['colocate']}" if op["colocate"] else None
-            copy["devices"] = restricted(op, names[r])
+            copy = copied_op(op, ids, r, names)
             op_ids[v, r] = result.op(copy, dataclasses.replace(step.origins[v], replica=r))
             awaited = [("op", u, r) for u in op["control_inputs"]]
             if op["phase"] == "update":
@@ -422,6 +482,71 @@ def replicate(step, names, buckets, cost_ns):
         result.ops[id_]["control_inputs"] = [
             op_ids[u, r] if sort == "op" else reduced_by[u] for sort, u, r in awaited
         ]
+    return result
+
+
+def shard_update(planned, step, buckets, replicas):
+    """ZeRO-1. planned: of replicate(step, ..., buckets), in which the copies of an op stand side by side."""
+    updates = [v for v in topological_order(step.ops) if step.ops[v]["phase"] == "update"]
+    uses, before = {}, predecessors(step.ops)  # uses: update op -> buckets
+    for v in updates:
+        direct = [b for b, (ts, _, _) in enumerate(buckets) if set(ts) & set(step.ops[v]["inputs"])]
+        uses[v] = set(direct).union(*(uses[u] for u in before[v] if u in uses))
+    left = set()  # buckets left as they are
+    while True:
+        everywhere = [v for v in updates if uses[v] & left or len({b % replicas for b in uses[v]}) != 1]
+        more = set().union(*(uses[v] for v in everywhere))
+        if more == left:
+            break
+        left = more
+    owner = {v: min(uses[v]) % replicas for v in updates if v not in everywhere}
+    for v, op in enumerate(step.ops):
+        read_by = {owner.get(u) for u, awaited in enumerate(before) if v in awaited}
+        if is_storage(op) and len(read_by) == 1 and None not in read_by:
+            owner[v] = read_by.pop()
+    role = lambda t: step.tensors[t].get("role") if t is not None else None
+    bases = {v: [step.tensors[t].get("alias_of") for t in step.ops[v]["outputs"]] for v in updates}
+    writes = {v for v in updates if "parameter" in map(role, bases[v])}
+    result = Planned(planned.tensors, cluster=planned.cluster)
+    new, controls = {}, []
+    copies = ((v, r) for v in range(len(step.ops)) for r in range(replicas))
+    part = lambda t: {
+        **planned.tensors[t],
+        "bytes": -(-planned.tensors[t]["bytes"] // replicas),
+        "shape": [-(-n // replicas) for n in planned.tensors[t]["shape"]],
+    }
+    half = lambda op: {key: time // 2 for key, time in op["cost_ns"].items()}
+    step_op, reduction = {}, {}
+    for id_, (op, origin) in enumerate(zip(planned.ops, planned.origins)):
+        if origin.role == "collective":
+            b = int(op["name"].split("/")[1])
+            reduction[b] = op
+            if b not in left:
+                op = {**op, "name": f"reduce_scatter/{b}", "kind": "collective.reduce_scatter"}
+                op["outputs"] = [result.tensor(part(op["outputs"][0]))]
+                op |= {"cost_ns": half(op)} if op.get("cost_ns") else {}
+            new[id_] = result.op(op, origin)
+            controls.append((new[id_], planned.ops[id_]["control_inputs"]))
+            continue
+        v, r = next(copies)
+        if owner.get(v, r) != r:  # what is written in its place without being read has a place of its own
+            for tensor in result.tensors:
+                if tensor.get("alias_of") in op["outputs"]:
+                    tensor["alias_of"] = None
+        else:
+            new[id_] = step_op[v, r] = result.op(op, origin)
+            controls.append((new[id_], op["control_inputs"]))
+    for b in sorted(set(range(len(buckets))) - left):
+        (sent,), (received,) = reduction[b]["inputs"], reduction[b]["outputs"]
+        gather = {**reduction[b], "name": f"all_gather/{b}", "kind": "collective.all_gather"}
+        gather["phase"] = "update"
+        gather["inputs"] = [result.tensor({**part(sent), "role": "input"})]
+        gather["outputs"] = [result.tensor({**planned.tensors[received], "role": "activation"})]
+        gather |= {"cost_ns": half(reduction[b])} if reduction[b].get("cost_ns") else {}
+        gather["control_inputs"] = [step_op[v, owner[v]] for v in updates if v in writes and b in uses[v]]
+        result.op(gather, Origin("collective"))
+    for id_, awaited in controls:
+        result.ops[id_]["control_inputs"] = [new[u] for u in awaited if u in new]
     return result
 
 
@@ -491,6 +616,9 @@ def with_device(cluster, added, kind, slots):
 
 def apply_plan(step, cluster, plan, together=None):
     """together: [step's ops], a number for each group; None: ops of one label are together."""
+    by_tree, sharded = plan["collectives"] == "tree", plan["states"] == "zero1"
+    if by_tree and sharded:
+        raise Refused("states: zero1 needs collectives: network")
     ops, machine = [whole(op) for op in step["ops"]], Machine(cluster)
     groups = device_groups(plan, machine)
     names = [[machine.devices[d]["name"] for d in group] for group in groups]
@@ -504,6 +632,10 @@ def apply_plan(step, cluster, plan, together=None):
     planned = recompute(step["tensors"], ops, plan["recompute"])
     planned = copy_micro_batches(planned, plan["micro_batches"])
     replicas = plan["replicas"]
+    if by_tree:
+        planned = replicate_by_tree(planned, names)
+        planned.cluster = cluster
+        return planned
     alone = all(len(group) == 1 for group in groups)
 
     def group_of(v):
@@ -521,6 +653,8 @@ def apply_plan(step, cluster, plan, together=None):
             for _, size, _ in buckets
         ]
         cluster = with_device(cluster, "network", "network", max(len(group) for group in groups))
-    planned = replicate(planned, names, buckets, costs)
-    planned.cluster = cluster
-    return planned
+    copies = replicate(planned, names, buckets, costs)
+    if sharded and replicas > 1:
+        copies = shard_update(copies, planned, buckets, replicas)
+    copies.cluster = cluster
+    return copies
