@@ -14,7 +14,7 @@ sys.path += [str(ROOT / "scripts" / "emplace" / "tests"), str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
 import emplace.published  # noqa: E402, F401
-from published_support import write_sailor, write_step  # noqa: E402
+from published_support import write_collective, write_link, write_sailor, write_step  # noqa: E402
 from support import called  # noqa: E402
 from wheel_support import TestCase  # noqa: E402
 
@@ -83,6 +83,19 @@ after
         share = wrong / sum((4000e3, 8000e3, 40e3, 80e3))  # [ns]: product and gelu, forward and backward
         self.assertEqual(row[8], f"{share:.1%}".replace("%", " %"))
 
+    def test_rings_by_group_and_size(self) -> None:
+        """Rings at 0.1 ms a MiB: 0.4, 3.2, 51.2 and 102.4 ms, all-gathers 0.8 and 1.6, on 4 GPUs 3 x 3.2 ms."""
+        write_link(self.folder, {1: 100, 2: 200})
+        write_collective(self.folder, "all_reduce_2gpus", [(4, 0.8), (32, 3.2), (512, 64), (1024, 128)])
+        write_collective(self.folder, "all_gather_2gpus", [(8, 0.4), (16, 2)])
+        write_collective(self.folder, "all_gather_4gpus", [(32, 19.2)])
+        code, out, _ = self.run_script("sailor-rings")
+        self.assertEqual((code, out.splitlines()[1:-1]), (0, [
+            "| GPUs | collectives | all-gather | all-reduce | all-to-all | reduce-scatter | up to 16 MiB "
+            "| up to 256 MiB | above 256 MiB | errors |", "|---|" + 9 * "---:|",
+            "| X1, 2 | 6 | +40 % | -20 % |  |  | -20 % | +0 % | -20 % | -50 % to +100 % |",
+            "| X1, 4 | 1 | -50 % |  |  |  |  | -50 % |  | -50 % to -50 % |", "<!-- end of sailor-rings -->"]))
+
     def test_the_page_has_every_table(self) -> None:
         page = accuracy.PAGE.read_text(encoding="utf-8")
         for name in accuracy.TABLES:
@@ -93,8 +106,8 @@ after
 @unittest.skipUnless(MEASURED, "SKIPPED, NOT TESTED: $EMPLACE_MEASURED does not name the published data")
 class Published(TestCase):
     def test_no_error_has_grown_by_a_tenth(self) -> None:
-        for folder, table in (("neusight", "steps"), ("sailor", "sailor-ops"), ("traces", "traces"),
-                              ("traces/tracelens", "traces-others")):
+        for folder, table in (("neusight", "steps"), ("sailor", "sailor-ops"), ("sailor", "sailor-rings"),
+                              ("traces", "traces"), ("traces/tracelens", "traces-others")):
             self.assertEqual(called(accuracy.main, f"{MEASURED}/{folder}", table, "--check"), (0, "", ""))
 
 

@@ -127,6 +127,43 @@ class Collectives(Case):
         self.assertIn("left out, fewer than 4 other sizes to fit: X1/prim_OPT-350_all_to_all_2gpus/1MiB, X1/", self.out)
 
 
+class Rings(Case):
+    def test_rings_over_a_link(self) -> None:
+        """A part of 2 MiB takes 60 + 80 us on the link within a node: 6 times in an all-reduce, else 3 times."""
+        for name, size, time in (("all_reduce", 8, 1.68), ("all_gather", 2, 0.42), ("reduce_scatter", 8, 0.21),
+                                 ("all_to_all", 8, 0.42)):
+            write_collective(self.folder, f"{name}_4gpus", [(size, time)])
+        write_collective(self.folder, "all_reduce_2gpus", [(32, 2.8)])  # 2 x (60 + 16 x 40) = 1400 us
+        write_link(self.folder, {size: 60 + 40 * size for size in (1, 2, 4)})
+        write_link(self.folder, {size: 6000 + 4000 * size for size in (1, 2, 4)}, "inter_node")
+        write_collective(self.folder, "all_gather_64gpus", [(1, 6.3)])  # 63 x (60 + 40) us
+        write_collective(self.folder, "all_gather_65gpus", [(1, 1)])
+        write_sailor(self.folder, 1)
+        rows = self.rows("--how", "ring")
+        found = {case.removeprefix("X1/prim_OPT-350_"): (row["simulated"], round(row["error"], 3))
+                 for case, row in rows.items()}
+        self.assertEqual(found, {"all_gather_4gpus/2MiB": (420_000, 0), "all_gather_64gpus/1MiB": (6_300_000, 0),
+                                 "all_reduce_2gpus/32MiB": (1_400_000, -0.5), "all_reduce_4gpus/8MiB": (840_000, -0.5),
+                                 "all_to_all_4gpus/8MiB": (420_000, 0), "reduce_scatter_4gpus/8MiB": (420_000, 1)})
+        self.assertEqual({row["how"] for row in rows.values()}, {"ring"})
+        self.assertIn("left out, more than 64 GPUs: X1/prim_OPT-350_all_gather_65gpus/1MiB", self.out)
+        for case in ("X1/OPT-350_mbs1_tp1_algo0/enc-MLP-GEMM-1/forward", "X1/p2p_inter_node/1MiB"):
+            self.assertRegex(self.out, f"left out, only collectives are rings: .*{case}")
+        self.assertEqual(self.out.splitlines()[-1], "channel of X1/p2p_intra_node, as in a cluster file: {latency: "
+                         "60.000us, bandwidth: 26.2144GB/s}")
+        self.assertEqual(list(self.rows("--how", "ring", "--only", "*gather_4*")),
+                         ["X1/prim_OPT-350_all_gather_4gpus/2MiB"])
+
+    def test_no_link_within_the_node(self) -> None:
+        write_collective(self.folder, "all_reduce_2gpus", [(8, 1)])
+        for times, name in (({1: 100, 2: 140}, "inter_node"), ({1: 100}, "intra_node")):
+            write_link(self.folder, times, name)
+            code, _, err = called(main, "sailor-ops", self.folder, "--how", "ring")
+            self.assertEqual(code, 2)
+            self.assertIn("no case is left; X1/prim_OPT-350_all_reduce_2gpus/8MiB: no table p2p_intra_node of at "
+                          "least 2 sizes", err)
+
+
 @unittest.skipUnless(MEASURED, "SKIPPED, NOT TESTED: $EMPLACE_MEASURED does not name the published data")
 class Published(Case):
     def test_errors(self) -> None:

@@ -13,7 +13,7 @@ from .tables import LeftOut
 
 # Sources of the simulated times.
 OPS, FITTED, DATA_SHEET, REPLAY, OTHERS, RANGES = "ops", "fitted", "data sheet", "replay", "others", "ranges"
-PREDICTED = "predicted"
+PREDICTED, RING = "predicted", "ring"
 MOST_CASES = 60  # in the printed table
 
 

@@ -2,7 +2,8 @@
 
 The bandwidth of real transfers grows with their size. A channel of a cluster has one latency and one bandwidth, which
 are fitted here to all sizes (FITTED); the ranges of a cost file have one of each for every range of sizes (RANGES). A
-fit never sees the size that it predicts.
+fit never sees the size that it predicts. A collective is predicted by a ring over the channel of a link (RING), without
+any time of a collective.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import numpy as np
 
 from .. import _compiled
 from ..arrays import cluster_from_arrays, graph_from_arrays
-from .figures import DATA_SHEET, RANGES, Compared
-from .simulate import NO_LINKS
-from .tables import LeftOut, LinkCase
+from ..importers.graph_file import GraphBuilder
+from . import plans
+from .figures import DATA_SHEET, RANGES, RING, Compared
+from .simulate import NO_LINKS, NO_RING
+from .tables import LeftOut, LinkCase, OpCase
 
+WITHIN_NODE = "p2p_intra_node"
 Points = Sequence[tuple[int, float]]  # sizes [B] and times [ns]
 
 
@@ -30,8 +34,8 @@ def transfers(cases: Sequence[LinkCase], how: str) -> tuple[list[Compared], list
     points = _points(cases)
     for case in cases:
         others = [point for point in points[case.gpu, case.group] if point[0] != case.num_bytes]
-        if how == DATA_SHEET:
-            left_out.append(LeftOut(case.case, NO_LINKS))
+        if how in (DATA_SHEET, RING):
+            left_out.append(LeftOut(case.case, NO_LINKS if how == DATA_SHEET else NO_RING))
         elif len({size for size, _ in others}) < 2:
             left_out.append(LeftOut(case.case, "fewer than 2 other sizes of this link to fit"))
         else:
@@ -39,6 +43,38 @@ def transfers(cases: Sequence[LinkCase], how: str) -> tuple[list[Compared], list
             compared.append(Compared(case.case, case.gpu, case.group, case.measured,
                                      simulate(case.num_bytes, latency, bandwidth), how, case.totals))
     return compared, left_out
+
+
+def rings(cases: Sequence[OpCase], links: Sequence[LinkCase]) -> tuple[list[Compared], list[LeftOut]]:
+    """Returns the simulated collectives, and those left out. Throws InputError.
+
+    Every pair of GPUs has a channel, fitted to all sizes of the GPU's link WITHIN_NODE.
+    """
+    compared: list[Compared] = []
+    left_out: list[LeftOut] = []
+    fitted = {gpu: channel(points) for (gpu, link), points in _points(links).items()
+              if link == WITHIN_NODE and len({size for size, _ in points}) > 1}
+    for case in cases:
+        if case.group_size > plans.MOST_DEVICES:
+            left_out.append(LeftOut(case.case, f"more than {plans.MOST_DEVICES} GPUs"))
+        elif case.gpu in fitted:
+            compared.append(Compared(case.case, case.gpu, case.group, case.measured, ring(case, *fitted[case.gpu]),
+                                     RING, case.totals))
+        else:
+            left_out.append(LeftOut(case.case, f"no table {WITHIN_NODE} of at least 2 sizes"))
+    return compared, left_out
+
+
+def ring(case: OpCase, latency: float, bandwidth: float) -> float:
+    """Returns the time of a collective by framework/plan/ring.h, on GPUs with equal channels for all pairs [ns]."""
+    count = case.group_size
+    builder = GraphBuilder("collective", ranks=count)
+    ends = [builder.tensor("", shape, "f32", role="input") for shape in (*case.inputs, case.output)]
+    builder.op("collective", case.kind, ends[:-1], ends[-1:], device_kinds=["network"],
+               attributes={"ranks": list(range(count)), "group_size": count})
+    cluster = cluster_from_arrays([f"gpu:{place}" for place in range(count)], bandwidth, round(latency), kinds="gpu",
+                                  device_kinds={"gpu": {"class": "gpu"}})
+    return plans.simulate(builder.document(), [0], cluster, replicas=1).step_time
 
 
 def simulate(num_bytes: int, latency: float, bandwidth: float) -> int:
