@@ -1,4 +1,4 @@
-# Run by installations (Portable.cmake, Release.cmake), after the libraries are in place. Collects for the
+# Run by installations (Portable.cmake, Release.cmake) and by scripts/wheel, after the libraries are in place. Collects for the
 # libraries in library_folder, in licence_folder (both below the prefix):
 #   PACKAGE.copyright   the Debian copyright file of every package that a library there comes from, and of what
 #                       scripts/lib/third_party_notices.md names under "Libraries": headers leave no library
@@ -16,7 +16,9 @@ foreach(library ${libraries})
   if(IS_SYMLINK ${bundle}/${library_folder}/${library})
     continue()  # to a library that is checked
   endif()
-  execute_process(COMMAND dpkg-query --search "*/${library}"
+  # A library in a wheel has eight digits of its checksum in its name.
+  string(REGEX REPLACE "-[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]\\." "." packaged ${library})
+  execute_process(COMMAND dpkg-query --search "*/${packaged}"
     OUTPUT_VARIABLE owners RESULT_VARIABLE status ERROR_QUIET)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "${library} belongs to no Debian package: its licence is not known")
