@@ -1,9 +1,12 @@
 #include "framework/plan/sharded_update.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "framework/base/error.h"
 
 namespace emplace {
 namespace {
@@ -16,19 +19,27 @@ class ShardedUpdate {
         replicas_(replicas),
         buckets_(graph_.num_ops()),
         kept_(graph_.num_ops(), true) {
-    int number = 0;
     for (int op = 0; op < graph_.num_ops(); ++op) {
       if (!IsReduction(op)) continue;
-      reductions_.push_back(op);
-      buckets_[op] = {number++};
+      const std::string& name = graph_.op(op).name;  // "all_reduce/B"
+      const int bucket = std::stoi(name.substr(name.rfind('/') + 1));
+      if (bucket >= std::ssize(reductions_)) reductions_.resize(bucket + 1, -1);
+      reductions_[bucket] = op;
+      buckets_[op] = {bucket};
     }
+    EMPLACE_CHECK(std::ranges::find(reductions_, -1) == reductions_.end());
     for (int op : graph_.topological_order()) {
       if (graph_.op(op).phase == Phase::kUpdate) FindBuckets(op);
     }
     divided_.assign(reductions_.size(), true);
-    for (int op = 0; op < graph_.num_ops(); ++op) {
-      if (graph_.op(op).phase == Phase::kUpdate && Owner(op) < 0) {
-        for (int bucket : buckets_[op]) divided_[bucket] = false;
+    for (bool changed = true; changed;) {  // an op that remains everywhere needs whole buckets
+      changed = false;
+      for (int op = 0; op < graph_.num_ops(); ++op) {
+        if (graph_.op(op).phase != Phase::kUpdate || (Owner(op) >= 0 && IsDivided(op))) continue;
+        for (int bucket : buckets_[op]) {
+          changed |= divided_[bucket];
+          divided_[bucket] = false;
+        }
       }
     }
     for (int op = 0; op < graph_.num_ops(); ++op) {
@@ -143,15 +154,18 @@ class ShardedUpdate {
     whole.role = TensorRole::kActivation;
     tensors_.push_back(std::move(whole));
     gather.control_inputs.clear();
+    std::vector<int> all;  // ops of the bucket's update
     for (int op = 0; op < graph_.num_ops(); ++op) {
       const bool of_bucket = std::ranges::find(buckets_[op], bucket) != buckets_[op].end();
       if (!kept_[op] || IsReduction(op) || !of_bucket) continue;
+      all.push_back(op_of_[op]);
       const bool updates = std::ranges::any_of(graph_.op(op).outputs, [&](int output) {
         return graph_.tensor(output).alias_of >= 0 &&
                graph_.tensor(graph_.alias_root(output)).role == TensorRole::kParameter;
       });
       if (updates) gather.control_inputs.push_back(op_of_[op]);
     }
+    if (gather.control_inputs.empty()) gather.control_inputs = std::move(all);
     ops_.push_back(std::move(gather));
     origin_.push_back({PlannedRole::kCollective});
   }

@@ -300,14 +300,6 @@ def sharded(rng, graph, cluster):
     return {"name": "random", "device_kinds": cluster["device_kinds"], **explicit}
 
 
-def ordered(graph):
-    """Whether the ids of the ops whose results updates read are in topological order."""
-    read = {t for op in graph["ops"] if op["phase"] == "update" for t in op["inputs"]}
-    order = plans.topological_order([plans.whole(op) for op in graph["ops"]])
-    made = [v for v in order if read & set(graph["ops"][v]["outputs"])]
-    return made == sorted(made)
-
-
 def random_plan(rng, graph, cluster):
     kinds, devices = cluster["device_kinds"], cluster["devices"]
     names = {c: [d["name"] for d in devices if kinds[d["kind"]]["class"] == c] for c in ("gpu", "cpu")}
@@ -325,12 +317,8 @@ def random_plan(rng, graph, cluster):
         "collectives": rng.choice(["network", "network", "tree"]),
         "states": "replicated",
     }
-    if ordered(graph) and rng.random() < (0.05 if plan["collectives"] == "tree" else 0.8):
+    if rng.random() < (0.05 if plan["collectives"] == "tree" else 0.8):
         plan["states"] = "zero1"
-        for op in graph["ops"]:  # an update writes a parameter
-            bases = [graph["tensors"][t].get("alias_of") for t in op["outputs"]]
-            if op["name"].startswith("update"):
-                graph["tensors"][bases[0]]["role"] = "parameter"
     if usable and rng.random() < 0.4:
         pool = rng.sample(usable, len(usable))
         plan["replicas"] = rng.randint(1, len(pool))

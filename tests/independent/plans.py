@@ -543,7 +543,9 @@ def shard_update(planned, step, buckets, replicas):
         gather["inputs"] = [result.tensor({**part(sent), "role": "input"})]
         gather["outputs"] = [result.tensor({**planned.tensors[received], "role": "activation"})]
         gather |= {"cost_ns": half(reduction[b])} if reduction[b].get("cost_ns") else {}
-        gather["control_inputs"] = [step_op[v, owner[v]] for v in updates if v in writes and b in uses[v]]
+        of_bucket = [v for v in updates if b in uses[v]]
+        awaited = [v for v in of_bucket if v in writes] or of_bucket
+        gather["control_inputs"] = [step_op[v, owner[v]] for v in awaited]
         result.op(gather, Origin("collective"))
     for id_, awaited in controls:
         result.ops[id_]["control_inputs"] = [new[u] for u in awaited if u in new]

@@ -77,6 +77,46 @@ TEST_CASE("updates and states are divided among the replicas by buckets") {
   for (int d = 0; d < 2; ++d) CHECK(before.devices[d].peak - outcome.devices[d].peak == 16);
 }
 
+TEST_CASE("updates that make new tensors instead of writing parameters are awaited, too") {
+  const Graph chain = ChainWithStates(2);
+  std::vector<Tensor> tensors(chain.tensors().begin(), chain.tensors().end());
+  for (Tensor& tensor : tensors) {
+    tensor.producer = -1;
+    tensor.alias_of = -1;
+  }
+  const Graph step(
+      "chain", std::move(tensors), std::vector<Op>(chain.ops().begin(), chain.ops().end()));
+  const PlannedStep planned = Apply(step, "{replicas: 2, bucket: 8B, states: zero1}");
+  const Graph& graph = planned.planned.graph;
+  CHECK(graph.op(graph.FindOp("all_gather/0")).control_inputs ==
+        std::vector<int>{graph.FindOp("r0/u1")});
+}
+
+TEST_CASE("buckets keep their numbers where ops are not in topological order") {
+  const Graph chain = ChainWithStates(2);  // its ops in the opposite order
+  std::vector<Tensor> tensors(chain.tensors().begin(), chain.tensors().end());
+  for (Tensor& tensor : tensors) tensor.producer = -1;
+  std::vector<Op> ops(chain.ops().rbegin(), chain.ops().rend());
+  for (Op& op : ops) {
+    for (int& before : op.control_inputs) before = chain.num_ops() - 1 - before;
+  }
+  const Graph step("chain", std::move(tensors), std::move(ops));
+  const std::string plan = "{replicas: 2, bucket: 8B, states: ";
+  const PlannedStep whole = Apply(step, plan + "replicated}");
+  const PlannedStep divided = Apply(step, plan + "zero1}");
+  for (const int bucket : {0, 1}) {
+    const auto awaited = [&](const PlannedStep& planned, const std::string& name) {
+      const Graph& graph = planned.planned.graph;
+      const int op = graph.FindOp(fmt::format("{}/{}", name, bucket));
+      REQUIRE(op >= 0);
+      std::vector<std::string> names;
+      for (const int before : graph.predecessors(op)) names.push_back(graph.op(before).name);
+      return names;
+    };
+    CHECK(awaited(whole, "all_reduce") == awaited(divided, "reduce_scatter"));
+  }
+}
+
 TEST_CASE("buckets whose updates need gradients of other replicas stay as they are") {
   const Graph step = ChainWithStates(2);
   std::vector<Tensor> tensors(step.tensors().begin(), step.tensors().end());
