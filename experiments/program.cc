@@ -69,12 +69,14 @@ int ParseAndRun(int argc, const char* const* argv) {
   AddManualCommand(program);
   program.Footer(
       "Exit codes: 0 done; 1 the run failed; 2 the input is wrong.\n"
-      "The Python package adds `benchmark`, `import` (a model as a graph), `costs` (traces as measured costs),\n"
+      "The Python package adds `benchmark`, `import` (a model as a graph), `costs` (traces as "
+      "measured costs),\n"
       "`place` (a model to a map) and `tune` (settings of an agent).\n"
       "$EMPLACE_CONFIGS names another folder of clusters, graphs and device kinds,\n"
       "$EMPLACE_CUDA_MODULE another file of the CUDA module (libemplace_cuda.so),\n"
       "$EMPLACE_MPI_MODULE another file of the MPI module (libemplace_mpi.so).\n"
-      "$EMPLACE_PYTHON the Python program with the package highspy, for bounds of periods by HiGHS;\n"
+      "$EMPLACE_PYTHON the Python program with the package highspy, for bounds of periods by "
+      "HiGHS;\n"
       "$EMPLACE_RESULTS_LIMIT=2 doubles the limits of reading a results file: 60 s and 4 GiB.\n"
       "$COLUMNS is the width of tables and help texts, instead of the terminal's;\n"
       "$NO_COLOR and TERM=dumb turn bold text off.");

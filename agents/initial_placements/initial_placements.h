@@ -13,9 +13,8 @@
 //   heft, cpop   over all devices
 //   random       a random placement
 //   heuristics   contiguous, cpop, etf, heft and single
-//   FILE.json    the placement of a placement file (framework/placement/FORMAT.md), also .json.gz,
-//   for
-//                example the best one of an earlier search; a group whose ops are on several devices
+//   FILE.json    the placement of a file (framework/placement/FORMAT.md), also .json.gz: the best
+//                one of an earlier search, for example. A group whose ops are on several devices
 //                there goes to the one with the largest sum of their costs
 //   nothing      the only name: a search begins at a random placement, a learner untrained
 //

@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/problem/proof_in_time.h"
 #include "experiments/commands.h"
 #include "experiments/console/output.h"
 #include "experiments/console/stop_request.h"
+#include "experiments/problem/proof_in_time.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_problem.h"
 #include "experiments/sweep/run_store.h"

@@ -15,8 +15,7 @@
 // 5. Degrees with at most kMostEnumerated different stages try all of them, best degrees first. So
 //    the result is the best of all contiguous stages on small problems.
 // 6. If fewer than kMostShown degrees were simulated, the best others by the estimate are, too,
-// with
-//    the stages of 3.
+//    with the stages of 3.
 // 7. The ops of a best plan of one replica and several stages are moved one by one (op_moves.h), if
 //    `move_ops` is set and the step time is searched.
 //

@@ -7,9 +7,8 @@
 //   cuts                groups that must share a device, least transfers of devices (device_cuts.h)
 //   spreading           linear programs over the lengths of items (spreading.h)
 //   branch_and_bound    the mixed-integer program (period_programme.h, mip.h)
-//
-//   highs               the same program of the problem as given, by HiGHS (highs.h) in a process of
-//                       its own from the begin, if its package is there
+//   highs               the same program of the problem as given, by HiGHS (highs.h), in a process
+//                       of its own from the begin, if its package is there
 //
 // Spreading and branch and bound work on the problem in which groups that share a device in all
 // better placements are merged.

@@ -38,8 +38,8 @@ struct ModelLayers {
 ///   layer among those of their predecessors: the first layer ("input") without any, a layer of
 ///   their own ("output") after the last block.
 /// - Ops that must share a device have one layer, the first: ops with a `colocate` label, aliases
-///   other than views, backward ops with the attribute forward_op. Parameters without a block's name have the layer
-///   of their first reader, other ops that of their last predecessor.
+///   other than views, backward ops with the attribute forward_op. Parameters without a block's
+///   name have the layer of their first reader, other ops that of their last predecessor.
 /// - Without repeated blocks the layers are at most 32 merged groups of ops (MergeCheapest()).
 /// @param pattern  with one '*', which stands for the number: "decoder.block*"; empty: as above
 /// @param weight   [num_ops] cost of each op, for merging (any unit)

@@ -14,9 +14,8 @@ namespace emplace {
 /// - The reduction "all_reduce/B" becomes "reduce_scatter/B" of kind collective.reduce_scatter,
 ///   whose output is a part of the bucket, one of `replicas`.
 /// - An op "all_gather/B" of kind collective.all_gather and phase update follows the ops that
-/// update
-///   the bucket's parameters (make an alias of a parameter; if none does, all ops of phase update
-///   that depend on the bucket): each replica receives the others'.
+///   update the bucket's parameters (make an alias of a parameter; if none does, all ops of phase
+///   update that depend on the bucket): each replica receives the others'.
 /// - A cost on network devices is divided by two between the two collectives: a ring takes n - 1
 ///   steps for each.
 ///

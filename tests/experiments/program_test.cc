@@ -106,9 +106,8 @@ TEST_CASE("lists") {
 TEST_CASE("problems are listed and run by name") {
   const ProcessResult problems = RunEmplace({"list", "problems"});
   CHECK(problems.exit_code == 0);
-  CHECK(Contains(
-      problems.out,
-      "nmt_12                 NMT contracted to 12 groups, 2 GPUs, queue semantics.\n"));
+  CHECK(Contains(problems.out,
+                 "nmt_12                 NMT contracted to 12 groups, 2 GPUs, queue semantics.\n"));
   CHECK(Contains(problems.out, "planted_40x2 "));
   for (const char* other : {"certificate", "cluster", "2k80"}) {
     CHECK_FALSE(Contains("\n" + problems.out, std::string("\n") + other));

@@ -11,8 +11,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "agents/registry.h"
-#include "experiments/problem/proof_in_time.h"
 #include "experiments/problem/priority.h"
+#include "experiments/problem/proof_in_time.h"
 #include "experiments/run/run_config.h"
 #include "experiments/run/run_reader.h"
 #include "experiments/run/search_run.h"

@@ -254,7 +254,8 @@ TEST_CASE("the verdict: a sentence, before all figures") {
   Verification v = MeasureTenRounds();
   for (VerifiedPlacement& placement : v.placements) placement.measured.busy = {175, 0};
   v.reference_drift = 0.14;
-  CHECK(verdict(v).starts_with("too noisy to judge: the step time of \"one\" changed by +14 % from"));
+  CHECK(
+      verdict(v).starts_with("too noisy to judge: the step time of \"one\" changed by +14 % from"));
   v.reference_drift = 0;
   // Two placements, +5 and -20 % off, the same order as measured.
   CHECK(verdict(v) ==
