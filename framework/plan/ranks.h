@@ -59,9 +59,9 @@ std::string RankDevice(int group);
 ///   The output of the op is in memory from the op on.
 /// - An op that takes time and reads the result, directly or through views, reads an alias of it,
 ///   of an op "received/NAME" (NAME/1, NAME/2 for further outputs) of kind aten.alias that awaits
-///   the transfer. It stands before the first such reader, on the device of the op NAME whose output it
-///   passes on. So other devices receive the result after the transfer. Views that take no time,
-///   and further collectives, do not wait for it; the transfers of these collectives do.
+///   the transfer. It stands before the first such reader, on the device of the op NAME whose
+///   output it passes on. So other devices receive the result after the transfer. Views that take
+///   no time, and further collectives, do not wait for it; the transfers of these collectives do.
 /// - Other ops that await the op, or a view of its result, await the transfer.
 ///
 /// A device has a slot for each of its transfers. Transfers of one GPU and group begin one after
