@@ -144,6 +144,7 @@ double EpisodeProblem::Time(const Outcome& outcome) const {
 }
 
 std::vector<Nanos> EpisodeProblem::GroupStarts(const Outcome& outcome) const {
+  if (outcome.start.empty()) return std::vector<Nanos>(problem_->num_groups(), 0);
   std::vector<Nanos> starts(problem_->num_groups(), kMaxNanos);
   for (int op : working_ops_) {
     Nanos& start = starts[problem_->grouping().group_of(op)];

@@ -76,7 +76,8 @@ class EpisodeProblem {
   const EpisodeConfig& config() const { return config_; }
   /// Returns the time with the penalty, transformed: time' or its logarithm.
   double Time(const Outcome& outcome) const;
-  /// Returns the start of each group's first op that does work [ns], 0 if there is none.
+  /// Returns the start of each group's first op that does work [ns], 0 if there is none, or if the
+  /// outcome has no times of ops (Objective::kPeriod).
   std::vector<Nanos> GroupStarts(const Outcome& outcome) const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -74,6 +75,25 @@ TEST_CASE("agents whose time grows with the square of the groups refuse large gr
                    "quadratic in groups; coarsen it"));
     CHECK(MessageOf<InputError>([&] { entry.make_trainer({{problem}, 1}, settings); }) == message);
   }
+}
+
+TEST_CASE("every agent searches for the period, or refuses it") {
+  const auto problem = WithObjective(*RegistryProblem(), Objective::kPeriod);
+  int searched = 0;
+  for (const AgentEntry& entry : AllAgents().entries()) {
+    CAPTURE(entry.name);
+    std::unique_ptr<Agent> agent;
+    try {
+      agent = entry.make({problem, 1},
+                         ConfigNode::FromString(RequiredSettings(entry.name), "run.yaml"));
+    } catch (const InputError& error) {
+      CHECK(Contains(error.what(), "period"));
+      continue;
+    }
+    CHECK_FALSE(RunAgent(*agent, problem, 60).placements.empty());
+    ++searched;
+  }
+  CHECK(searched >= 25);
 }
 
 TEST_CASE("agents of one objective refuse problems of the other") {
