@@ -138,7 +138,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     command = add("list", _list, "List the instances with best known values and bounds")
     command.add_argument("--json", action="store_true", help="print everything as JSON, times in ns")
     command = add("check", _check, "Check files, placements (by the plain reference simulator) and bounds")
-    command.add_argument("--slow", action="store_true", help="also repeat proofs that take more than 20 s")
+    command.add_argument("--slow", action="store_true", help="also repeat proofs that take more than 10 s")
     add("make", _make, "Make the files of new instances in instances.yaml, or of those named")
     command = add("improve", _improve, "Search for better placements and prove better bounds")
     command.add_argument("--seconds", type=float, default=120, help="time of each search (default: 120) [s]")

@@ -78,9 +78,10 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
     if proof > 0 and (best is None or old < best):
         begin = time.monotonic()
         proved = problem.bounds(seconds=proof, known=best)
-        entry["proved"] = round(entry.get("proved", 0.0) + time.monotonic() - begin, 1)
+        took = round(time.monotonic() - begin, 1)
+        entry["proved"] = round(entry.get("proved", 0.0) + took, 1)
         if proved.value > old:
-            entry["bound"] = {"value": proved.value, "method": proved.method, "seconds": proof, "date": today}
+            entry["bound"] = {"value": proved.value, "method": proved.method, "seconds": min(proof, took), "date": today}
         store(folder, one.name, entry)
     after = {other.name: other for other in instances(folder=folder)}[one.name]
     return (f"best {'none' if after.best is None else f'{after.best.value / 1e6:.6g} ms by {after.best.by}'}, bound "

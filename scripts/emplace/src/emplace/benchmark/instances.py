@@ -37,7 +37,7 @@ class Best:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """A proven lower bound [ns], the method that proved it, the seconds that it was given, and the date."""
+    """A proven lower bound [ns], the method that proved it, the seconds that it took, and the date."""
 
     value: int
     method: str
