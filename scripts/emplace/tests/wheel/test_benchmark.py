@@ -163,3 +163,10 @@ class Committed(TestCase):
             self.assertEqual(found.errors, [], found.name)
         proven = [one for one in small if one.gap == 0]
         self.assertGreaterEqual(len(proven), 10)
+
+    def test_the_other_tiers_hold(self) -> None:
+        """Their files are in the source tree only. Proofs of more than 10 s are not repeated here."""
+        folder = pathlib.Path(__file__).resolve().parents[4] / "configs/benchmark"
+        for tier, count in (("papers", 37), ("large", 16)):
+            found = list(check(benchmark.instances(tier, folder)))
+            self.assertEqual([one.errors for one in found], [[]] * count)
