@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Iterable, Iterator
 
+from .contributions import reference
 from .instances import Instance, checksum
 
 QUICK = 10.0  # proofs that took longer are repeated with `slow` only [s]
@@ -42,14 +43,7 @@ def _check(one: Instance, slow: bool) -> Checked:
                       f"{checksum(one.path)}, expected {one.sha256}")
     problem = one.problem(threads=1)
     if one.best is not None:
-        placement = one.best_placement(problem)
-        fast = problem.evaluate(placement[None])
-        value, fits = int(fast.step_time[0]), bool(fast.feasible[0])
-        if one.objective == "step_time":
-            plain = problem.timeline(placement)
-            value, fits = plain.step_time, fits and plain.feasible
-            if value != int(fast.step_time[0]):
-                errors.append(f"{one.name}: the reference simulates {value} ns, the fast simulator {fast.step_time[0]} ns")
+        value, fits = reference(problem, one.best_placement(problem), one.objective)
         if not fits:
             errors.append(f"{one.placement_path}: does not fit into memory")
         if value != one.best.value:
