@@ -59,14 +59,17 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   if (options.seconds <= 0 || best.value >= options.known) return best;
 
   const Nanos known = std::min(options.known, MostPeriod(given));
+  std::optional<PeriodProgramme> whole;  // for HiGHS, if it is there
   std::optional<HighsSearch> highs;
-  const PeriodProgramme whole(given, known);
-  if (WhyNoHighs().empty()) highs.emplace(whole.model, whole.columns, whole.Cutoff(known));
+  if (WhyNoHighs().empty()) {
+    whole.emplace(given, known);
+    highs.emplace(whole->model, whole->columns, whole->Cutoff(known));
+  }
   double end = kCutsShare * options.seconds;
   const auto listen = [&](int milliseconds) {
     if (!highs) return;
     highs->Poll(milliseconds,
-                [&](double value) { tell(std::min(whole.ToNanos(value), known), "highs"); });
+                [&](double value) { tell(std::min(whole->ToNanos(value), known), "highs"); });
   };
   const auto stop = [&] {
     listen(0);
