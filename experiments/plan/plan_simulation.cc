@@ -134,7 +134,7 @@ Graph WithEdges(const PlannedGraph& planned,
   for (int op = 0; op < planned.graph.num_ops(); ++op) {
     if (planned.ops[op].role != PlannedRole::kCollective) continue;
     const int group = planned.ops[op].rank_group;
-    if (group >= 0) {  // directly behind the op that calls it
+    if (group >= 0) {  // a transfer; the op before it calls the collective
       server[op] = kMaxDevices * (2 + group) + device_of_op[op - 1];
     } else if (!ranks_only) {
       const int before = planned.graph.predecessors(op).front();

@@ -85,8 +85,8 @@ Outcome SimulatePlaced(const PlanSetting& setting,
                        const PlacedPlan& placed,
                        const OutcomeDetail& detail = {});
 
-/// Returns whether the first replica stands for all (one_replica.h): there is no other one, or the
-/// replicas are alike, on devices of their own, with replicated states and collectives on the
+/// Returns whether the first replica stands for all (one_replica.h): the plan has one replica, or
+/// its replicas are alike, on devices of their own, with replicated states and collectives on the
 /// network device.
 /// @param devices  of each replica
 bool OneIsEnough(const PlanSetting& setting,

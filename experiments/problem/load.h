@@ -34,7 +34,7 @@ void CheckDeviceKinds(const Graph& graph,
 /// Reads a cluster file (framework/cluster/FORMAT.md), or the cluster of an instance, a graph file
 /// (.json, .json.gz; framework/graph/FORMAT.md). Device kinds that the file names but does not
 /// define are read from the configs folder.
-/// @throws InputError as ParseCluster() does; for a graph file that is no instance
+/// @throws InputError as ParseCluster() does, and for a graph file without the key `instance`
 std::shared_ptr<const Cluster> LoadCluster(const std::filesystem::path& path);
 /// Makes a cluster from a config in memory, likewise.
 std::shared_ptr<const Cluster> MakeCluster(const ConfigNode& node);

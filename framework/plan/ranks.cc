@@ -216,7 +216,7 @@ class RankTransfers {
     origin_.push_back(planned_.ops[producer]);
   }
 
-  /// Adds the ops behind the free views before an op.
+  /// Adds the predecessors of an op to `sources`, and those of free views in place of the views.
   void AddSources(int op, std::vector<int>& sources) const {
     for (int before : graph_.predecessors(op)) {
       if (IsFreeView(before)) {

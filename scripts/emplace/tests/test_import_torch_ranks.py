@@ -115,7 +115,7 @@ class RanksTest(Folder):
                 self.assertEqual([self.shape(document, update, "inputs", i) for i in range(4)], [[8, 8]] * 4)
                 # Three products of [24, 8] and [8, 8] for each of two linear layers of two blocks.
                 self.assertEqual(sum(op.get("flops", 0) for op in document["ops"]), 3 * 4 * 2 * 24 * 8 * 8)
-                # What reads a result reads that of the collective: there is no op that waits.
+                # Ops read the result of the collective itself. The graph has no op for wait_tensor.
                 readers = [op["kind"] for op in document["ops"] if found[0]["outputs"][0] in op["inputs"]]
                 self.assertIn("aten.add", readers)
 

@@ -5,8 +5,8 @@ Such a group has all ranks but sends nothing, so one process is sufficient. All 
 sizes, and the graph of one rank stands for all.
 
 The calls of `_c10d_functional` (DTensor) and of `c10d` (fully_shard) become ops of kind `collective.all_reduce` and so
-on, which run on devices of class network. Their attributes are the ranks of the group and its size. `wait_tensor` is no op:
-the readers of a result wait for the collective.
+on, which run on devices of class network. Their attributes are the ranks of the group and its size. The graph has no
+op for `wait_tensor`: the readers of a result wait for the collective.
 """
 
 from __future__ import annotations
