@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -44,6 +45,7 @@ HierarchicalConfig::HierarchicalConfig() {
   policy.imitation_weight = 0.3;
   policy.patience = 40;
   policy.start.fresh_share = 0.6;
+  policy.start.settle_share = 0.1;
   policy.entropy_control = {.begin = 3, .share = 0.3};
   policy.optimizer.schedule.learning_rate = 3e-3;
 }
@@ -65,6 +67,9 @@ void HierarchicalConfig::Visit(FieldVisitor& v) {
   policy.Visit(v);
   policy.start.Visit(v);
   policy.VisitEntropyControl(v);
+  v.Group("parts",
+          "draws in which the groups of a part of the graph choose alike",
+          [this](FieldVisitor& g) { parts.Visit(g); });
   v.Group("grouper", "the network that groups", [this](FieldVisitor& g) { grouper.Visit(g); });
   v.Group("placer", "the network that places", [this](FieldVisitor& g) { placer.Visit(g); });
 }
@@ -88,6 +93,7 @@ HierarchicalAgent::HierarchicalAgent(const AgentContext& context, const Config& 
               parameters_,
               rng_,
               "placer"),
+      parts_(config.parts, *problem_, num_groups_),
       gradient_(config.policy, problem_, parameters_) {
 }
 
@@ -98,6 +104,22 @@ GroupSequence HierarchicalAgent::Sequence(std::span<const int> group_of_unit) co
                            num_groups_,
                            config_.placer.features,
                            config_.placer.by_position);
+}
+
+std::vector<int> HierarchicalAgent::Parts(const GroupSequence& sequence,
+                                          std::span<const int> group_of_unit) const {
+  if (parts_.part().empty()) return {};
+  std::vector<std::map<int, int>> ops(num_groups_);  // of each part, by group
+  for (int unit = 0; unit < units_.num_units(); ++unit) {
+    ops[group_of_unit[unit]][parts_.part()[unit]] += units_.num_ops[unit];
+  }
+  std::vector<int> parts;
+  for (int group : sequence.groups) {
+    parts.push_back(std::ranges::max_element(ops[group], {}, [](const auto& entry) {
+                      return entry.second;
+                    })->first);
+  }
+  return parts;
 }
 
 Placement HierarchicalAgent::Place(const GroupSequence& sequence, const Decision& decision) const {
@@ -129,6 +151,7 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
     Var distribution;  // log-probabilities [num_units, G]
     std::vector<int> group_of_unit;
     GroupSequence sequence;
+    std::vector<int> parts;  // [S]
   };
   std::vector<Grouping> drawn(groupings);
   std::vector<Placer::Row> rows;
@@ -143,16 +166,18 @@ HierarchicalAgent::Pass HierarchicalAgent::Draw(Tape& tape,
     grouping.group_of_unit = SampleRows(tape.value(grouping.distribution), rng_);
     grouping.sequence = Sequence(grouping.group_of_unit);
     const int count = num_samples / groupings + (i < num_samples % groupings ? 1 : 0);
-    rows.insert(rows.end(), count, {&grouping.sequence});
+    grouping.parts = Parts(grouping.sequence, grouping.group_of_unit);
+    rows.insert(rows.end(), count, {&grouping.sequence, nullptr, &grouping.parts});
     grouping_of_row.insert(grouping_of_row.end(), count, &grouping);
   }
   std::optional<Grouping> best;
   if (best_) {
-    best = {plain, best_->group_of_unit, Sequence(best_->group_of_unit)};
+    best = {plain, best_->group_of_unit, Sequence(best_->group_of_unit), {}};
     rows.push_back({&best->sequence, &best_->devices});
     grouping_of_row.push_back(&*best);
   }
-  Placer::Decoded decoded = placer_.Decode(tape, rows, noise, rng_);
+  Placer::Decoded decoded =
+      placer_.Decode(tape, rows, noise, rng_, parts_.part().empty() ? nullptr : &parts_);
   for (int i = 0; i < num_samples; ++i) {
     const Grouping& grouping = *grouping_of_row[i];
     pass.decisions.push_back({grouping.group_of_unit, std::move(decoded.devices[i])});
@@ -248,10 +273,19 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
   }
   const bool is_first = gradient_.table().num_rows() == 0 && gradient_.start() == nullptr;
   if (is_first) LearnPartition();
-  if (gradient_.Stale()) Restart(evaluator.remaining());
+  if (gradient_.MustSettle(evaluator.remaining())) {
+    gradient_.Settle();
+    PullToStart();
+  } else if (gradient_.Stale()) {
+    Restart(evaluator.remaining());
+  }
   Tape tape(interrupt_);
   Pass pass;
   const int samples = gradient_.BeginUpdate(evaluator);
+  if (gradient_.updates() == 0) {
+    parts_.Restart(evaluator.remaining() / config_.policy.samples, gradient_.start() == nullptr);
+  }
+  parts_.Begin(gradient_.updates(), samples, rng_);
   BackgroundEvaluation evaluation(evaluator);
   try {
     pass = Draw(tape, samples, &evaluation);
@@ -266,6 +300,7 @@ void HierarchicalAgent::VisitState(StateVisitor& v) {
   v.Begin("hierarchical", *problem_);
   v.Generator(rng_);
   v.Flag(finished_);
+  parts_.VisitState(v);
   gradient_.VisitState(v);
   v.Optional(best_, [&](auto& best) {
     best.group_of_unit.resize(units_.num_units());

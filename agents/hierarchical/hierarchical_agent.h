@@ -28,6 +28,9 @@
 // noisy distributions, so the gradient remains that of the drawn decisions. The reference code has
 // noise 0.5 until update 750, the paper has noise for 500 updates.
 //
+// With `parts` (ours) some updates draw the devices of whole parts of the graph
+// (agents/shared/part_draws.h). A group belongs to the part of most of its ops.
+//
 // Placements are evaluated on a second thread while the log-probabilities of the groupings are
 // computed.
 //
@@ -71,6 +74,7 @@ struct HierarchicalConfig {
   double noise = 0;
   int noise_updates = 500;
   PolicyGradientConfig policy;
+  PartDrawConfig parts{.first = 2};
   GrouperConfig grouper;
   PlacerConfig placer;
   void Visit(FieldVisitor& v);
@@ -114,6 +118,8 @@ class HierarchicalAgent final : public Agent {
 
  private:
   GroupSequence Sequence(std::span<const int> group_of_unit) const;
+  /// Returns the part of most ops of each group; empty if the update draws independently. [S]
+  std::vector<int> Parts(const GroupSequence& sequence, std::span<const int> group_of_unit) const;
   Placement Place(const GroupSequence& sequence, const Decision& decision) const;
   void KeepBest(Pass& pass);
   void LearnPartition();
@@ -130,6 +136,7 @@ class HierarchicalAgent final : public Agent {
   ParameterSet parameters_;
   Grouper grouper_;
   Placer placer_;
+  PartDraws parts_;
   PolicyGradient gradient_;
   bool finished_ = false;
   std::optional<Decision> best_;  // led to gradient_.ToImitate()

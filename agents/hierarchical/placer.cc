@@ -96,7 +96,8 @@ Placer::Encoded Placer::Encode(Tape& tape, std::span<const Row> rows) const {
 Placer::Decoded Placer::Decode(Tape& tape,
                                std::span<const Row> rows,
                                double noise,
-                               Rng& rng) const {
+                               Rng& rng,
+                               const PartDraws* draws) const {
   const Encoded encoded = Encode(tape, rows);
   const AttentionKeys keys(tape, keys_(tape, encoded.states));
   const Var device_gates = decoder_.InputGates(tape, tape.Use(*devices_));  // [D + 1, 4 hidden]
@@ -149,7 +150,15 @@ Placer::Decoded Placer::Decode(Tape& tape,
     logits = Scale(tape, logits, static_cast<float>(config_.tanh_constant));
     logits = WithNoise(tape, logits, noise, rng, num_drawn);
     const Var log_softmax = LogSoftmax(tape, logits, &allowed);
-    const std::vector<int> drawn = SampleRows(tape.value(log_softmax).topRows(num_drawn), rng);
+    const auto to_draw = tape.value(log_softmax).topRows(num_drawn);
+    std::vector<int> drawn;
+    if (draws == nullptr) {
+      drawn = SampleRows(to_draw, rng);
+    } else {
+      std::vector<int> parts(num_drawn);
+      for (int i = 0; i < num_drawn; ++i) parts[i] = (*rows[active[i]].parts)[t];
+      drawn = draws->Draw(active, parts, to_draw);
+    }
     for (int i = 0; i < num_active; ++i) {
       const std::vector<int>* given = rows[active[i]].devices;
       chosen[i] = given == nullptr ? drawn[i] : (*given)[t];

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "agents/hierarchical/hierarchical_features.h"
+#include "agents/shared/part_draws.h"
 #include "framework/base/random.h"
 #include "framework/learn/layers.h"
 
@@ -71,6 +72,7 @@ class Placer {
   struct Row {
     const GroupSequence* groups;
     const std::vector<int>* devices = nullptr;  ///< [S] to score; nullptr: to draw
+    const std::vector<int>* parts = nullptr;    ///< [S] to draw with `draws`
   };
   struct Decoded {
     std::vector<std::vector<int>> devices;  ///< [rows][S] along the row's sequence
@@ -82,7 +84,12 @@ class Placer {
   /// @param rows  to draw first, then those to score
   /// @param noise  `relative` of WithNoise(), applied to the logits of each step of rows to draw;
   ///   the log-probability is that of the noisy distribution
-  Decoded Decode(Tape& tape, std::span<const Row> rows, double noise, Rng& rng) const;
+  /// @param draws  draws of the rows with `parts`; nullptr: draws are independent
+  Decoded Decode(Tape& tape,
+                 std::span<const Row> rows,
+                 double noise,
+                 Rng& rng,
+                 const PartDraws* draws = nullptr) const;
 
  private:
   struct Encoded {

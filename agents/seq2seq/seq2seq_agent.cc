@@ -24,6 +24,7 @@ Seq2SeqAgent::Seq2SeqAgent(const AgentContext& context, const Config& config)
       vocabulary_(policy_ ? policy_->vocabulary : MakeSeq2SeqVocabulary({&problem_, 1})),
       network_(config.network, vocabulary_, parameters_, rng_),
       inputs_(*problem_, vocabulary_, config.network.features),
+      parts_(config.parts, *problem_, problem_->num_groups()),
       learning_(config.learning, problem_, parameters_) {
   if (policy_) learning_.TakeOver(policy_->parameters);
 }
@@ -61,13 +62,23 @@ void Seq2SeqAgent::EvaluateGreedy(Evaluator& evaluator) {
 }
 
 void Seq2SeqAgent::Update(Evaluator& evaluator) {
-  if (learning_.Stale()) Restart(evaluator.remaining());
+  if (learning_.MustSettle(evaluator.remaining())) {
+    learning_.Settle();
+    PullToStart();
+  } else if (learning_.Stale()) {
+    Restart(evaluator.remaining());
+  }
   Tape tape(interrupt_);
   const int samples = learning_.BeginUpdate(evaluator);
+  if (learning_.updates() == 0) {
+    const bool untrained = !policy_ && learning_.start() == nullptr;
+    parts_.Restart(evaluator.remaining() / config_.learning.samples, untrained);
+  }
+  parts_.Begin(learning_.updates(), samples + 1, rng_);
   const bool again = config_.learning.ppo.epochs > 1;
   Seq2SeqNetwork::Rollout rollout;
   try {
-    rollout = network_.Sample(tape, inputs_, samples, rng_, learning_.ToImitate());
+    rollout = network_.Sample(tape, inputs_, samples, rng_, learning_.ToImitate(), &parts_);
   } catch (const RunError&) {
     learning_.ThrowNotFinite(tape);
   }
@@ -102,6 +113,7 @@ void Seq2SeqAgent::VisitState(StateVisitor& v) {
   v.Begin("seq2seq", *problem_);
   v.Flag(finished_);
   v.Generator(rng_);
+  parts_.VisitState(v);
   learning_.VisitState(v);
 }
 

@@ -20,6 +20,10 @@
 // non-negative `updates` N the agent makes N updates, evaluates one greedy placement (the most
 // probable device in each step), and ends. N = 0 is the zero-shot use of a policy.
 //
+// `parts` (ours) lets the first updates of a search draw whole parts of the graph
+// (agents/shared/part_draws.h). An untrained policy would otherwise learn to use few devices only,
+// because nearly every transfer crosses devices in its first placements.
+//
 // With `start` the first step evaluates the start and trains the policy towards it, and so does
 // every restart; this holds also for a policy given by `policy`.
 //
@@ -64,6 +68,7 @@ class Seq2SeqAgent final : public Agent, public PolicySource {
   ParameterSet parameters_;
   Seq2SeqNetwork network_;
   Seq2SeqInputs inputs_;
+  PartDraws parts_;
   PolicyGradient learning_;
   bool finished_ = false;
 };

@@ -1,6 +1,7 @@
 #include "agents/seq2seq/seq2seq_network.h"
 
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -110,10 +111,20 @@ Seq2SeqNetwork::Rollout Seq2SeqNetwork::Sample(Tape& tape,
                                                const Seq2SeqInputs& inputs,
                                                int samples,
                                                Rng& rng,
-                                               const Placement* forced) const {
+                                               const Placement* forced,
+                                               const PartDraws* draws) const {
   const int rows = samples + (forced != nullptr ? 1 : 0);
+  const auto part = draws == nullptr ? std::span<const int>() : draws->part();
+  std::vector<int> all_rows(rows);
+  std::iota(all_rows.begin(), all_rows.end(), 0);
   return Decode(tape, inputs, rows, [&](int t, const Matrix& log_probabilities) {
-    std::vector<int> devices = SampleRows(log_probabilities, rng);
+    std::vector<int> devices;
+    if (part.empty()) {
+      devices = SampleRows(log_probabilities, rng);
+    } else {
+      const std::vector<int> parts(rows, part[inputs.order[t]]);
+      devices = draws->Draw(all_rows, parts, log_probabilities);
+    }
     if (forced != nullptr) devices.back() = forced->device[inputs.order[t]];
     return devices;
   });

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "agents/seq2seq/seq2seq_features.h"
+#include "agents/shared/part_draws.h"
 #include "framework/learn/layers.h"
 
 namespace emplace {
@@ -79,12 +80,14 @@ class Seq2SeqNetwork {
   };
   // All three need `inputs` made for the network's vocabulary and alive until the tape is cleared.
   /// Draws `samples` placements. With `forced`, one more row at the end follows that placement.
+  /// @param draws  correlated draws for as many rows, if its part() is not empty
   /// @throws RunError if the logits are not numbers
   Rollout Sample(Tape& tape,
                  const Seq2SeqInputs& inputs,
                  int samples,
                  Rng& rng,
-                 const Placement* forced = nullptr) const;
+                 const Placement* forced = nullptr,
+                 const PartDraws* draws = nullptr) const;
   /// Scores given placements, which were drawn elsewhere.
   Rollout Score(Tape& tape,
                 const Seq2SeqInputs& inputs,

@@ -187,6 +187,7 @@ Seq2SeqConfig::Seq2SeqConfig() {
   learning.imitation_weight = 0.3;
   learning.patience = 40;
   learning.start.fresh_share = 0.7;
+  learning.start.settle_share = 0.1;
   learning.optimizer.method = "adam";
   learning.optimizer.schedule.learning_rate = 4e-3;
 }
@@ -203,6 +204,9 @@ void Seq2SeqConfig::Visit(FieldVisitor& v) {
           learning.controllers,
           Between(1, 1000),
           "number N of learners that take turns; the parameters of each are N - 1 updates old");
+  v.Group("parts",
+          "draws in which the groups of a part of the graph choose alike",
+          [this](FieldVisitor& g) { parts.Visit(g); });
   v.Field("policy",
           policy,
           "file of the initial policy; settings that are not given are those of the file; empty: "

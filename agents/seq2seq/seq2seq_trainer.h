@@ -14,9 +14,9 @@
 // parameters. Gradients are added in the order of the problems, so the number of threads does not
 // change a result.
 //
-// A trainer never restarts. `patience`, `entropy_control` and `controllers` have no effect.
-// `policy`, `updates` and `start` are refused; the caller of Step() decides on the number of
-// updates.
+// A trainer never restarts. `patience`, `settle_share`, `entropy_control`, `parts` and
+// `controllers` have no effect. `policy`, `updates` and `start` are refused; the caller of Step()
+// decides on the number of updates.
 //
 // After an exception from Step() the trainer can be written (SavePolicy) but not stepped.
 
@@ -39,6 +39,7 @@ namespace emplace {
 struct Seq2SeqConfig {
   Seq2SeqNetworkConfig network;
   PolicyGradientConfig learning;
+  PartDrawConfig parts{.first = 2};
   std::string policy;  ///< file of Seq2SeqTrainer::SavePolicy to start from; "": random weights
   std::optional<int> updates;  ///< before the final greedy placement; none: the budget ends it
   Seq2SeqConfig();

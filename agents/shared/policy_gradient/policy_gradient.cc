@@ -82,13 +82,27 @@ void PolicyGradient::Pretrain(Tape& tape,
 }
 
 void PolicyGradient::PullToStart(Tape& tape, const std::function<PolicySample(Tape&)>& score) {
+  const double probability = settled_ ? std::max(config_.start.probability, kSettledProbability)
+                                      : config_.start.probability;
   Pretrain(tape, config_.start.steps, [&](Tape& cleared) -> std::optional<Var> {
     const PolicySample sample = score(cleared);
     const auto share = 1 / static_cast<float>(std::max(sample.num_decisions, 1));
     const Var mean = Scale(cleared, sample.log_probability, share);
-    if (std::exp(cleared.value(mean)(0, 0)) >= config_.start.probability) return std::nullopt;
+    if (std::exp(cleared.value(mean)(0, 0)) >= probability) return std::nullopt;
     return Scale(cleared, mean, -1);
   });
+}
+
+bool PolicyGradient::MustSettle(std::int64_t remaining) const {
+  const auto made = static_cast<double>(evaluations_), left = static_cast<double>(remaining);
+  return !settled_ && remaining > 0 && left <= config_.start.settle_share * (made + left) &&
+         std::isfinite(best_.step_time());
+}
+
+void PolicyGradient::Settle() {
+  settled_ = true;
+  start_ = best_;
+  part_.signal().Reset(start_);
 }
 
 int PolicyGradient::BeginUpdate(const Evaluator& evaluator) {
@@ -112,7 +126,7 @@ void PolicyGradient::Update(Tape& tape,
   const bool ppo = config_.ppo.epochs > 1;
   EMPLACE_CHECK(!ppo || rescore);
   const std::int64_t row = table().num_rows(), update = updates();
-  part_.set_entropy_factor(entropy_control_.factor());
+  part_.set_entropy_factor(settled_ ? 0 : entropy_control_.factor());
   const Var loss = part_.FirstLoss(tape, sampled, placements, scores, update);
   const Optimizer::StepInfo info = core_.Descend(tape, loss, row, &controllers_);
   for (int epoch = 1; epoch < config_.ppo.epochs; ++epoch) {
@@ -163,6 +177,7 @@ void PolicyGradient::VisitState(StateVisitor& v) {
   controllers_.VisitState(v);
   v.Count("a number of evaluations", evaluations_);
   v.Count("a number of restarts", restarts_);
+  v.Flag(settled_);
   v.Table(core_.table());
 }
 

@@ -44,6 +44,11 @@
 // therefore uses the best placement of the whole search as its start. Without a budget of
 // evaluations, or with a share of 1, every restart uses the original start.
 //
+// In the last `settle_share` of the budget of evaluations the policy settles on the best placement
+// of the search. It is pulled to that placement, with its weights as they are, until the mean
+// probability is at least kSettledProbability. Then it learns on, without entropy bonus and
+// restarts. Without this, a search may end soon after a restart, far from the best placement.
+//
 // With `entropy_control` the entropy of the samples follows a planned decrease (entropy_control.h);
 // no restart occurs before the end of the plan.
 //
@@ -69,6 +74,8 @@
 #include "framework/search/state.h"
 
 namespace emplace {
+
+inline constexpr double kSettledProbability = 0.99;
 
 /// A row of the table of PolicyGradient.
 struct PolicyGradientRow {
@@ -152,7 +159,14 @@ class PolicyGradient {
 
   /// Returns true after `patience` updates without a better placement, once the entropy plan is
   /// complete. Restart() must follow.
-  bool Stale() const { return part_.signal().Stale() && entropy_control_.Complete(updates()); }
+  bool Stale() const {
+    return !settled_ && part_.signal().Stale() && entropy_control_.Complete(updates());
+  }
+  /// Returns true once the last `settle_share` of the budget begins, if a placement has fitted.
+  /// Settle() must follow.
+  bool MustSettle(std::int64_t remaining) const;
+  /// Makes the best placement of the search the start. PullToStart() must follow.
+  void Settle();
   /// Sets new parameter values and resets everything except the start and the table. If there is a
   /// start(), which may now be the best placement, PullToStart() must follow.
   /// @param fresh  newly drawn values; same names and shapes as the constructor's parameters
@@ -184,6 +198,7 @@ class PolicyGradient {
   Controllers controllers_;
   std::int64_t evaluations_ = 0;
   int restarts_ = 0;
+  bool settled_ = false;
 };
 
 }  // namespace emplace

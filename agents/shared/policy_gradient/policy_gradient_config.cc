@@ -19,6 +19,11 @@ void StartConfig::Visit(FieldVisitor& v) {
           fresh_share,
           Between(0, 1),
           "share of the budget of evaluations after which a restart begins at the best placement");
+  v.Field("settle_share",
+          settle_share,
+          Between(0, 1),
+          "last share of the budget of evaluations, in which the policy is pulled to the best "
+          "placement and learns on without entropy bonus and restarts");
 }
 
 void PolicyGradientConfig::VisitEntropyControl(FieldVisitor& v) {

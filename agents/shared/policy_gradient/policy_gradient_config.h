@@ -17,6 +17,7 @@ struct StartConfig {
   double probability = 0.9;                   ///< to pull to: geometric mean per decision
   int steps = 400;                            ///< maximum number of steps of descent
   double fresh_share = 1;                     ///< of the budget; later restarts are at the best
+  double settle_share = 0;                    ///< of the budget, at its end; 0: never settles
   /// Visits the fields as settings of the agent: "start", "start_probability", ...
   void Visit(FieldVisitor& v);
 };

@@ -12,6 +12,7 @@
 #include "framework/config/setting_error.h"
 #include "simulator/simulator.h"
 #include "tests/agents/hierarchical/plain_policy.h"
+#include "tests/support/chains.h"
 #include "tests/support/learning_agents.h"
 #include "tests/support/paths.h"
 
@@ -32,6 +33,7 @@ HierarchicalConfig TinyConfig() {
   config.placer.device_embedding = 2;
   config.policy.imitation_weight = 0;
   config.policy.start.fresh_share = 1;
+  config.policy.start.settle_share = 0;
   config.policy.entropy_control.begin = 0;
   config.grouper.entropy = 0;
   return config;
@@ -242,6 +244,7 @@ TEST_CASE("the entropy follows its plan, and only its end allows a restart") {
   HierarchicalConfig config;
   config.policy.patience = 1;
   config.policy.entropy_control = {.begin = 1, .end = 1, .updates = 250, .share = 1, .rate = 0.1};
+  config.policy.start.settle_share = 0;
   HierarchicalAgent agent({problem, 1}, config);
   RunAgent(agent, problem, 251 * 4);
   const std::vector<double> entropy = Column(*agent.updates(), "entropy");
@@ -251,6 +254,21 @@ TEST_CASE("the entropy follows its plan, and only its end allows a restart") {
   const std::vector<double> restarts = Column(*agent.updates(), "restarts");
   CHECK(restarts[249] == 0);
   CHECK(restarts.back() == 1);
+}
+
+TEST_CASE("at first the groups of a part choose alike") {
+  const auto problem = Chain(60, 4);
+  HierarchicalConfig config;
+  config.placer.tanh_constant = 1e-6;  // all devices are equally likely
+  // 20 updates of 4 placements, of which the first draws 2 parts.
+  HierarchicalAgent agent({problem, 1}, config);
+  const SearchTrace trace = RunAgent(agent, problem, 80);
+  for (int i = 0; i < 4; ++i) CHECK(NumDevicesUsed(trace.placements[i]) <= 2);
+  config.parts.first = 0;
+  HierarchicalAgent independent({problem, 1}, config);
+  for (const Placement& placement : RunAgent(independent, problem, 80).placements) {
+    CHECK(NumDevicesUsed(placement) == 4);
+  }
 }
 
 TEST_CASE("number of groups") {

@@ -14,6 +14,8 @@ inline Seq2SeqConfig SmallSeq2Seq() {
   config.learning.entropy_weight = 0.005;
   config.learning.entropy_control.begin = 0;
   config.learning.start.fresh_share = 1;
+  config.learning.start.settle_share = 0;
+  config.parts.share = 0;
   return config;
 }
 

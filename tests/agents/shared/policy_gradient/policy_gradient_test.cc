@@ -284,6 +284,59 @@ TEST_CASE("it begins from the best start, pulled to it, after every restart agai
   CHECK(steps == 2);
 }
 
+TEST_CASE("at the end of the budget the policy settles on the best placement of all") {
+  PolicyGradientConfig config = Plain();
+  config.patience = 1;
+  config.entropy_weight = 1;
+  config.start.settle_share = 0.25;
+  config.start.steps = 10000;
+  Learner learner(config), other(config);
+  PolicyGradient& learning = *learner.learning;
+  MeteredEvaluator metered(learner.evaluator, {.evaluations = 16});
+  const auto update = [&](const std::vector<Placement>& placements) {
+    learning.BeginUpdate(metered);
+    learner.Update(placements, metered);
+  };
+  const std::vector<Placement> good = {{{0, 0, 0}}, {{1, 0, 0}}};
+  update(good);
+  update(kTwo);
+  REQUIRE(learning.Stale());
+  learning.Restart(other.parameters, metered.remaining());
+  CHECK(learning.start() == nullptr);  // it begins from nothing
+  for (int i = 0; i < 4; ++i) {
+    CHECK_FALSE(learning.MustSettle(metered.remaining()));
+    update(kTwo);
+  }
+  CHECK(metered.remaining() == 4);  // a quarter
+  CHECK(learning.MustSettle(metered.remaining()));
+  CHECK_FALSE(learning.MustSettle(0));
+  CHECK_FALSE(learning.MustSettle(std::numeric_limits<std::int64_t>::max()));
+  const Matrix before = learner.logits();
+  learning.Settle();
+  CHECK(learner.logits() == before);
+  CHECK_FALSE(learning.MustSettle(metered.remaining()));
+  REQUIRE(learning.start() != nullptr);
+  CHECK(*learning.start() == good[0]);
+  learning.PullToStart(learner.tape, [&](Tape&) { return learner.Score({good[0]}); });
+  double product = 1;
+  for (const auto& p : Probabilities(learner.logits())) product *= p[0];
+  CHECK(std::cbrt(product) >= kSettledProbability);
+
+  // No entropy bonus, no further restart.
+  config.entropy_weight = 0;
+  Learner without(config);
+  learner.logits() = without.logits();
+  update(good);
+  without.Update(good);
+  CHECK(learner.logits() == without.logits());
+  update(kTwo);
+  CHECK_FALSE(learning.Stale());
+
+  Learner unfit(config, 0);  // a placement that does not fit is nothing to settle on
+  unfit.Update({{{0, 0, 0}}, {{0, 1, 0}}});
+  CHECK_FALSE(unfit.learning->MustSettle(1));
+}
+
 TEST_CASE("late restarts begin at the best placement of all") {
   PolicyGradientConfig config = Plain();
   config.imitation_weight = 0.1;
