@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "agents/learned_local_search/schedule_facts.h"
+#include "agents/shared/schedule_facts.h"
 #include "framework/learn/matrix.h"
 #include "framework/learn/ops.h"
 #include "framework/search/problem.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "agents/learned_local_search/move_features.h"
 #include "agents/multilevel/levels.h"
 #include "agents/shared/devices.h"
 #include "agents/shared/local_search/counted_evaluator.h"
+#include "agents/shared/move_features.h"
 #include "agents/shared/moves.h"
 #include "framework/base/parallel.h"
 

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "agents/learned_local_search/move_features.h"
+#include "agents/shared/move_features.h"
 #include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"

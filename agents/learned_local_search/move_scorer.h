@@ -1,7 +1,7 @@
 #pragma once
 
-// A small network that scores changes of a placement by their features (move_features.h). A higher
-// score means a more likely and larger gain.
+// A small network that scores changes of a placement by their features
+// (agents/shared/move_features.h). A higher score means a more likely and larger gain.
 //
 //   score = w2 relu(W1 relu(W0 z + b0) + b1) + b2,     z = clamp((features - mean) scale, -8, 8)
 //

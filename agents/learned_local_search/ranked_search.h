@@ -2,8 +2,8 @@
 
 // Hill climbing whose moves a network ranks before they are evaluated. The network was trained on
 // other graphs and clusters (learned_trainer.h) to separate moves that gain from those that do not,
-// by features of the schedule of the moved groups (move_features.h). The network is much cheaper
-// than an evaluation, and most moves of a good placement gain nothing.
+// by features of the schedule of the moved groups (agents/shared/move_features.h). The network is
+// much cheaper than an evaluation, and most moves of a good placement gain nothing.
 //
 // A step from placement x evaluates x once more for its schedule and draws `pool` moves. A share
 // `windows` of them put a window of the schedule on one device, and a share `lists` place one by
@@ -37,10 +37,10 @@
 
 #include "agents/large_neighborhood/window_proposals.h"
 #include "agents/learned_local_search/learned_local_search_config.h"
-#include "agents/learned_local_search/move_features.h"
 #include "agents/learned_local_search/move_scorer.h"
 #include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/local_search/perturbed_restarts.h"
+#include "agents/shared/move_features.h"
 #include "agents/shared/moves.h"
 
 namespace emplace {

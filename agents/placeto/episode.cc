@@ -5,9 +5,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "agents/shared/devices.h"
 #include "agents/shared/merged_groups.h"
+#include "agents/shared/move_features.h"
 #include "agents/shared/moves.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
@@ -69,6 +71,20 @@ std::vector<int> VisitOrder(const Problem& problem, bool random, Rng& rng) {
   return order;
 }
 
+/// Returns PlacetoState::effects.
+Matrix Effects(const Problem& problem,
+               const Placement& placement,
+               int group,
+               MoveFeatures& features) {
+  Matrix effects = Matrix::Zero(problem.num_devices(), MoveFeatures::kCount);
+  for (int d = 0; d < problem.num_devices(); ++d) {
+    if (!problem.allowed(group, d) || d == placement.device[group]) continue;
+    const Move move{group, static_cast<DeviceIndex>(d)};
+    features.Write({&move, 1}, {effects.row(d).data(), MoveFeatures::kCount});
+  }
+  return effects;
+}
+
 }  // namespace
 
 void EpisodeConfig::Visit(FieldVisitor& v) {
@@ -77,11 +93,14 @@ void EpisodeConfig::Visit(FieldVisitor& v) {
           "initial placement of an episode: best (the best so far), fixed (the start of the "
           "search) or redraw (a new start each time)");
   v.Field("order", order, "order in which groups are visited: topological, or random (drawn once)");
-  v.Field("reward",
-          reward,
-          "intermediate (the gain of each step) or terminal (the whole gain after the last step)");
+  v.Field(
+      "reward",
+      reward,
+      "intermediate (the gain of each step), all_actions (the gains of all choices of each step) "
+      "or terminal (the whole gain after the last step)");
   v.Field("transform", transform, "function of the step time: identity or log");
   v.Field("relative", relative, "express times relative to the whole graph on one device");
+  v.Field("undo", undo, "undo a step that makes the placement slower");
   v.Field("discount", discount, Between(0, 1), "discount factor of the rewards of later steps");
   v.Field(
       "penalty_per_gb", penalty_per_gb, AtLeast(0), "time added per gigabyte that does not fit");
@@ -100,11 +119,12 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
     : part_(num_parts > 0 ? Parts(*problem, num_parts) : std::vector<int>()),
       problem_(num_parts > 0 ? MergedProblem(problem, part_) : std::move(problem)),
       config_(config),
+      effects_(!network.features.one_hot() && network.features.effects),
       graph_(*problem_, network.mean()),
       features_(*problem_, graph_, network.features, "features") {
   RequireChoice("episode.begin", config.begin, {"best", "fixed", "redraw"});
   RequireChoice("episode.order", config.order, {"random", "topological"});
-  RequireChoice("episode.reward", config.reward, {"intermediate", "terminal"});
+  RequireChoice("episode.reward", config.reward, {"all_actions", "intermediate", "terminal"});
   RequireChoice("episode.transform", config.transform, {"identity", "log"});
   order_ = VisitOrder(*problem_, config.order == "random", rng);
   for (int op = 0; op < problem_->num_ops(); ++op) {
@@ -165,9 +185,11 @@ Episode RunEpisode(const EpisodeProblem& task,
                    const Placement& first,
                    const ChooseDevice& choose,
                    Evaluator& evaluator,
-                   const KnownPlacement* known) {
+                   const Outcome* known,
+                   bool learnt) {
   const Problem& problem = task.problem();
   const bool terminal = task.config().reward == "terminal";
+  const bool all_actions = learnt && task.config().reward == "all_actions";
   const OutcomeDetail detail{.op_times = true};
   Episode episode;
   episode.first = episode.last = episode.best = first;
@@ -175,24 +197,39 @@ Episode RunEpisode(const EpisodeProblem& task,
     ++episode.evaluations;
     return evaluator.Evaluate(task.OfGroups(placement), detail);
   };
-  episode.first_outcome = known != nullptr ? known->outcome : evaluate(first);
+  episode.first_outcome = known != nullptr ? *known : evaluate(first);
   episode.last_outcome = episode.best_outcome = episode.first_outcome;
-  std::vector<Nanos> starts =
-      known != nullptr ? known->starts : task.GroupStarts(episode.first_outcome);
-  episode.best_starts = starts;
+  std::vector<Nanos> starts = task.GroupStarts(episode.first_outcome);
   std::vector<bool> visited(problem.num_groups());
+  std::optional<MoveFeatures> effects;
+  if (task.effects()) {
+    effects.emplace(problem);
+    effects->Set(first, episode.first_outcome);
+  }
   std::vector<double> rewards;
   double time = task.Time(episode.first_outcome);
   const auto arrive = [&](Outcome outcome) {
     episode.last_outcome = std::move(outcome);
     starts = task.GroupStarts(episode.last_outcome);
+    if (effects) effects->Set(episode.last, episode.last_outcome);
     if (!Better(episode.last_outcome, episode.best_outcome)) return;
     episode.best = episode.last;
     episode.best_outcome = episode.last_outcome;
-    episode.best_starts = starts;
+  };
+  const auto rewards_of = [&](int group) {
+    std::vector<double> rewards_of_devices(problem.num_devices(), 0);
+    Placement other = episode.last;
+    for (int d = 0; d < problem.num_devices(); ++d) {
+      if (!problem.allowed(group, d) || d == episode.last.device[group]) continue;
+      other.device[group] = static_cast<DeviceIndex>(d);
+      rewards_of_devices[d] = time - task.Time(evaluate(other));
+    }
+    return rewards_of_devices;
   };
   for (int group : task.order()) {
-    EpisodeStep step{{episode.last, starts, visited, group}, 0, 0};
+    EpisodeStep step{{episode.last, starts, visited, group, {}}, 0, 0, {}};
+    if (effects) step.state.effects = Effects(problem, episode.last, group, *effects);
+    if (all_actions) step.rewards = rewards_of(group);
     step.device = choose(step.state);
     EMPLACE_CHECK(problem.allowed(group, step.device));
     const bool moved = step.device != episode.last.device[group];
@@ -200,10 +237,15 @@ Episode RunEpisode(const EpisodeProblem& task,
     visited[group] = true;
     double reward = 0;
     if (moved && !terminal) {
-      arrive(evaluate(episode.last));
-      const double now = task.Time(episode.last_outcome);
+      Outcome outcome = evaluate(episode.last);
+      const double now = task.Time(outcome);
       reward = time - now;
-      time = now;
+      if (reward < 0 && task.config().undo) {
+        episode.last.device[group] = step.state.placement.device[group];
+      } else {
+        arrive(std::move(outcome));
+        time = now;
+      }
     }
     rewards.push_back(reward);
     episode.steps.push_back(std::move(step));

@@ -7,7 +7,11 @@
 //
 // A placement that becomes faster thus gives a positive reward. The reward `terminal` is 0 before
 // the last step and time(first) - time(last) after it; the intermediate placements are not
-// evaluated.
+// evaluated. The reward `all_actions`, which is not in the paper, also evaluates the devices that
+// were not chosen: EpisodeStep::rewards has the reward of each, for all_actions.h.
+//
+// With `undo`, which is not in the paper, a step that makes the placement slower is undone. Its
+// reward is that of the choice.
 //
 // The time is in seconds. With `relative`, which is not in the paper, its unit is the time of all
 // groups one after another on the device where that takes least, so that rewards are comparable
@@ -38,9 +42,10 @@ namespace emplace {
 struct EpisodeConfig {
   std::string begin = "best";           ///< or "fixed", "redraw": placeto_learner.h
   std::string order = "topological";    ///< or "random": drawn once
-  std::string reward = "intermediate";  ///< or "terminal"
+  std::string reward = "intermediate";  ///< or "all_actions", "terminal"
   std::string transform = "identity";   ///< of the time: or "log"
   bool relative = true;
+  bool undo = false;
   double discount = 1;
   double penalty_per_gb = 2;
   double penalty_limit_gb = 0;
@@ -74,6 +79,8 @@ class EpisodeProblem {
   std::span<const int> order() const { return order_; }
   void set_order(std::vector<int> order) { order_ = std::move(order); }
   const EpisodeConfig& config() const { return config_; }
+  /// Returns true if states have PlacetoState::effects.
+  bool effects() const { return effects_; }
   /// Returns the time with the penalty, transformed: time' or its logarithm.
   double Time(const Outcome& outcome) const;
   /// Returns the start of each group's first op that does work [ns], 0 if there is none, or if the
@@ -84,6 +91,7 @@ class EpisodeProblem {
   std::vector<int> part_;  // [groups of the placed problem]; empty: the groups are the parts
   std::shared_ptr<const Problem> problem_;
   EpisodeConfig config_;
+  bool effects_;
   PlacetoGraph graph_;
   PlacetoFeatures features_;
   std::vector<int> order_, working_ops_;
@@ -94,33 +102,31 @@ struct EpisodeStep {
   PlacetoState state;  ///< before the choice
   int device = 0;      ///< chosen
   double gain = 0;     ///< G_t
+  /// [num_devices] reward of each choice, 0 where the group may not run; reward `all_actions` only
+  std::vector<double> rewards;
 };
 
 struct Episode {
-  std::vector<EpisodeStep> steps;  ///< [order().size()]
-  Placement first, last, best;     ///< best: by Better() among those evaluated
-  Outcome first_outcome, last_outcome, best_outcome;
-  std::vector<Nanos> best_starts;  ///< [num_groups] first op's start in `best` [ns]
+  std::vector<EpisodeStep> steps;                     ///< [order().size()]
+  Placement first, last, best;                        ///< best: by Better() among those evaluated
+  Outcome first_outcome, last_outcome, best_outcome;  ///< with the times of the ops
   std::int64_t evaluations = 0;
 };
 
 /// Chooses the device of state.current. Returns an allowed one.
 using ChooseDevice = std::function<int(const PlacetoState& state)>;
 
-/// Known results of a placement that was evaluated before.
-struct KnownPlacement {
-  const Outcome& outcome;            ///< its op times are not read
-  const std::vector<Nanos>& starts;  ///< [num_groups] as Episode::best_starts
-};
-
 /// Runs one episode from `first`.
-/// @param known  results of `first`; nullptr: `first` is evaluated
+/// @param known  outcome of `first` with the times of the ops; nullptr: `first` is evaluated
+/// @param learnt  false: devices that are not chosen are not evaluated, EpisodeStep::rewards is
+///   empty
 /// @throws BudgetExhausted
 Episode RunEpisode(const EpisodeProblem& problem,
                    const Placement& first,
                    const ChooseDevice& choose,
                    Evaluator& evaluator,
-                   const KnownPlacement* known = nullptr);
+                   const Outcome* known = nullptr,
+                   bool learnt = true);
 
 /// Computes G_t of each step from the rewards r_t, from the last step to the first.
 std::vector<double> Gains(std::span<const double> rewards, double discount);

@@ -47,7 +47,7 @@ PlacetoAgent::PlacetoAgent(const AgentContext& context, const Config& config)
 void PlacetoAgent::Step(Evaluator& evaluator) {
   if (finished_) return;
   if (!learner_.has_choices() || (config_.updates && learner_.updates() >= *config_.updates)) {
-    learner_.GreedyEpisode(evaluator);
+    learner_.Finish(evaluator);
     finished_ = true;
     return;
   }

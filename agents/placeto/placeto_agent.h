@@ -14,9 +14,10 @@
 // groups; the registry refuses more than 20,000.
 //
 // The policy's size does not depend on the graph. PlacetoTrainer trains one policy on several
-// graphs; the setting `policy` makes the agent begin with the policy in a file. `updates: 0` runs
-// one episode of the most probable choices without learning (zero-shot). `updates: n` makes n
-// updates (fine-tuning) and then such an episode. -1 makes updates until the budget ends.
+// graphs; the setting `policy` makes the agent begin with the policy in a file. `updates: n` makes
+// n updates (fine-tuning) and then episodes of the most probable choices, `updates: 0` only these
+// (zero-shot); without `updates` it learns until the budget ends. With `learn: false` the policy
+// does not change, and `updates` counts episodes that are drawn from it.
 
 #include "agents/placeto/placeto_learner.h"
 #include "agents/shared/policy_file.h"
@@ -50,7 +51,7 @@ class PlacetoAgent final : public Agent, public PolicySource {
   void Step(Evaluator& evaluator) override;
   bool Finished() const override { return finished_; }
   const UpdateTable* updates() const override { return &learner_.table(); }
-  bool learns_policy() const override { return config_.updates != 0; }
+  bool learns_policy() const override { return config_.learn && config_.updates != 0; }
   void SavePolicy(std::ostream& out) override { learner_.SavePolicy(out); }
   void VisitState(StateVisitor& v) override;
 

@@ -76,8 +76,9 @@ void PlacetoConfig::Visit(FieldVisitor& v) {
   v.Field("updates",
           updates,
           AtLeast(0),
-          "updates before a last episode that takes the most probable choices; none: until the "
-          "budget ends; 0: no such episode");
+          "updates before the last episodes, which take the most probable choices; none: until the "
+          "budget ends");
+  v.Field("learn", learn, "false: the episodes are drawn from the policy as it is");
 }
 
 }  // namespace emplace

@@ -36,6 +36,7 @@ struct PlacetoConfig {
   OptimizerConfig optimizer;
   int greedy_every = 0;
   std::string policy;
+  bool learn = true;
   std::optional<int> updates;
   void Visit(FieldVisitor& v);
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "agents/shared/features.h"
+#include "agents/shared/move_features.h"
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
 
@@ -89,6 +90,8 @@ void PlacetoFeaturesConfig::Visit(FieldVisitor& v) {
   v.Field("start_time", start_time, "add the start times of the groups in the last simulation");
   v.Field("memory", memory, "add the resident bytes of the groups");
   v.Field("device_costs", device_costs, "add the cost on each device (one_hot)");
+  v.Field(
+      "effects", effects, "add estimates of the effect of each choice on the schedule (scored)");
 }
 
 int PlacetoFeatures::group_width(const PlacetoFeaturesConfig& config, int num_devices) {
@@ -97,7 +100,8 @@ int PlacetoFeatures::group_width(const PlacetoFeaturesConfig& config, int num_de
 }
 
 int PlacetoFeatures::device_width(const PlacetoFeaturesConfig& config) {
-  return config.one_hot() ? 0 : kDeviceColumns;
+  if (config.one_hot()) return 0;
+  return kDeviceColumns + (config.effects ? MoveFeatures::kCount : 0);
 }
 
 PlacetoFeatures::PlacetoFeatures(const Problem& problem,
@@ -137,14 +141,17 @@ PlacetoBatch PlacetoFeatures::Batch(std::span<const PlacetoState* const> states)
   batch.groups.resize(problem_.num_groups() * count, group_width(config_, devices));
   batch.allowed.resize(count, devices);
   batch.present = Matrix::Zero(count, devices);
-  if (!config_.one_hot()) batch.devices.resize(count * devices, kDeviceColumns);
+  if (!config_.one_hot()) batch.devices.resize(count * devices, device_width(config_));
   for (int s = 0; s < count; ++s) {
     const PlacetoState& state = *states[s];
     batch.current.push_back(state.current);
     batch.present(s, state.placement.device[state.current]) = 1;
     FillGroups(state, s, count, batch.groups);
     for (int d = 0; d < devices; ++d) batch.allowed(s, d) = problem_.allowed(state.current, d);
-    if (!config_.one_hot()) FillDevices(state, s * devices, batch.devices);
+    if (config_.one_hot()) continue;
+    FillDevices(state, s * devices, batch.devices);
+    if (!config_.effects) continue;
+    batch.devices.middleRows(s * devices, devices).rightCols(MoveFeatures::kCount) = state.effects;
   }
   return batch;
 }

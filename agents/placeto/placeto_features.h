@@ -41,6 +41,7 @@ struct PlacetoFeaturesConfig {
   bool start_time = true;
   bool memory = false;
   bool device_costs = false;
+  bool effects = false;
   void Visit(FieldVisitor& v);
   bool one_hot() const { return devices == "one_hot"; }
 };
@@ -52,6 +53,9 @@ struct PlacetoState {
   std::vector<Nanos> start;
   std::vector<bool> visited;  ///< [num_groups]
   int current = 0;            ///< group
+  /// [num_devices, MoveFeatures::kCount] of the move of the current group to each device; 0 for its
+  /// present device and where it may not run. Setting `effects` only
+  Matrix effects;
 };
 
 /// Several states of one problem as inputs of the network. The rows of groups are ordered by group,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "agents/initial_placements/initial_placements.h"
+#include "agents/placeto/all_actions.h"
 #include "agents/shared/policy_gradient/baseline.h"
 #include "agents/shared/policy_gradient/learner_state.h"
 #include "framework/base/error.h"
@@ -137,11 +138,7 @@ void PlacetoLearner::Restart() {
   for (const auto& task : tasks_) {
     task->gains.clear();
     if (improved_ || config_.episode.begin != "best") continue;
-    task->best.Reset();
-    task->best_starts.clear();
-    task->start.reset();  // FindStart() takes the next one
-    task->level = 0;
-    task->patience.Reset();
+    Forget(*task);
   }
   if (!improved_ && config_.episode.begin == "best") ++forgotten_;
   improved_ = false;
@@ -157,12 +154,19 @@ bool PlacetoLearner::has_choices() const {
   });
 }
 
+void PlacetoLearner::Forget(Task& task) const {
+  task.best.Reset();
+  task.gains.clear();
+  task.start.reset();  // FindStart() takes the next one
+  task.level = 0;
+  task.patience.Reset();
+}
+
 void PlacetoLearner::Refine(Task& task) const {
   const Placement best = task.problem().OfGroups(*task.best.placement());
   ++task.level;
   task.start = task.problem().OfParts(best);
   task.best.Reset();
-  task.best_starts.clear();
   task.gains.clear();
   task.patience.Reset();
 }
@@ -203,12 +207,13 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
     }
     return sampled.devices.back();
   };
-  if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
-    const KnownPlacement known{task.best_outcome, task.best_starts};
-    sampled.episode = RunEpisode(task.problem(), first, choose, evaluator, &known);
-  } else {
-    sampled.episode = RunEpisode(task.problem(), first, choose, evaluator);
-  }
+  const bool begins_at_best = config_.episode.begin == "best" && task.best.placement() != nullptr;
+  sampled.episode = RunEpisode(task.problem(),
+                               first,
+                               choose,
+                               evaluator,
+                               begins_at_best ? &task.best_outcome : nullptr,
+                               config_.learn && rng != nullptr);
   return sampled;
 }
 
@@ -216,12 +221,17 @@ bool PlacetoLearner::Take(Task& task, const Episode& episode) {
   evaluations_ += episode.evaluations;
   if (!task.best.Offer(episode.best, ScoreOf(episode.best_outcome))) return false;
   task.best_outcome = episode.best_outcome;
-  task.best_starts = episode.best_starts;
   return true;
 }
 
 void PlacetoLearner::Weigh(Task& task, std::span<Sampled> episodes) const {
   const auto steps = std::ssize(task.problem().order());
+  if (config_.episode.reward == "all_actions") {
+    for (Sampled& sampled : episodes) {
+      sampled.advantages = -ActionAdvantages(sampled.episode.steps, sampled.log_probabilities);
+    }
+    return;
+  }
   std::vector<std::vector<double>>& window = task.gains;
   for (const Sampled& sampled : episodes) {
     std::vector<double>& gains = window.emplace_back();
@@ -298,14 +308,15 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
     const int count = std::min(batch_states, learnt - begin);
     std::vector<const PlacetoState*> states;
     std::vector<int> devices, best;
-    Matrix weights(count, 1), advantages(count, 1), old(count, sampled.log_probabilities.cols());
+    Matrix weights(count, 1), advantages(count, sampled.advantages.cols()),
+        old(count, sampled.log_probabilities.cols());
     for (int i = 0; i < count; ++i) {
       const auto [t, weight] = sampled.learnt[begin + i];
       states.push_back(&sampled.episode.steps[t].state);
       devices.push_back(sampled.devices[t]);
       best.push_back(task.best.placement()->device[states.back()->current]);
       weights(i, 0) = weight;
-      advantages(i, 0) = sampled.advantages(t, 0);
+      advantages.row(i) = sampled.advantages.row(t);
       old.row(i) = sampled.log_probabilities.row(t);
     }
     const PlacetoBatch batch = task.problem().features().Batch(states);
@@ -319,8 +330,14 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
     const auto mean = [&](Var rows) {
       return MeanAll(tape, Multiply(tape, rows, tape.ConstantView(weights)));
     };
-    const Matrix weighted = advantages.cwiseProduct(weights);
-    Var loss = core_.ppo().Loss(tape, picked, old_picked, weighted, kl);
+    Var loss;
+    if (config_.episode.reward == "all_actions") {
+      const Var costs = Multiply(tape, Exp(tape, choices), tape.ConstantView(advantages));
+      loss = mean(SumOverCols(tape, costs));
+    } else {
+      const Matrix weighted = advantages.cwiseProduct(weights);
+      loss = core_.ppo().Loss(tape, picked, old_picked, weighted, kl);
+    }
     const Var entropy = mean(Entropy(tape, choices));
     loss = Subtract(tape, loss, Scale(tape, entropy, static_cast<float>(entropy_weight)));
     if (config_.imitation_weight > 0) {
@@ -341,52 +358,42 @@ PlacetoLearner::Learned PlacetoLearner::Differentiate(Task& task,
   return learned;
 }
 
-void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
-  EMPLACE_CHECK(evaluators.size() == tasks_.size());
-  if (patience_.Exhausted()) Restart();
-  const int count = static_cast<int>(tasks_.size());
-  std::vector<std::uint64_t> seeds;
-  for (int i = 0; i < count; ++i) {
-    if (!tasks_[i]->finest() && tasks_[i]->patience.Exhausted()) Refine(*tasks_[i]);
-    FindStart(*tasks_[i], *evaluators[i]);
-    seeds.push_back(rng_());
+void PlacetoLearner::Advance(Task& task) const {
+  if (!task.patience.Exhausted()) return;
+  if (!task.finest()) {
+    Refine(task);
+  } else if (config_.patience == 0 && config_.episode.begin == "best") {
+    Forget(task);
   }
-  const double progress = Progress(*evaluators.front());
-  const ScheduleConfig& schedule = config_.optimizer.schedule;
-  if (AnnealsOverSearch(schedule)) core_.set_rate_factor(1 + progress * (*schedule.anneal_to - 1));
-  std::vector<std::vector<Sampled>> sampled(count);
-  ParallelFor(count, threads_, [&](int i) {
-    Task& task = *tasks_[i];
-    Rng rng(seeds[i]);
-    for (int episode = 0; episode < config_.episodes; ++episode) {
-      Placement first = *task.start;
-      if (config_.episode.begin == "redraw") {
-        first = MakeStarts(task.problem().problem(), config_.start, rng, interrupt_).front();
-      } else if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
-        first = *task.best.placement();
-      }
-      sampled[i].push_back(Sample(task, first, *evaluators[i], &rng));
-      Sampled& last = sampled[i].back();
-      last.learnt = ChooseLearntSteps(last.episode.steps, config_.stays, rng);
+}
+
+std::vector<PlacetoLearner::Sampled> PlacetoLearner::Draw(Task& task,
+                                                          Evaluator& evaluator,
+                                                          Rng& rng) {
+  std::vector<Sampled> sampled;
+  for (int episode = 0; episode < config_.episodes; ++episode) {
+    Placement first = *task.start;
+    if (config_.episode.begin == "redraw") {
+      first = MakeStarts(task.problem().problem(), config_.start, rng, interrupt_).front();
+    } else if (config_.episode.begin == "best" && task.best.placement() != nullptr) {
+      first = *task.best.placement();
     }
-  });
-  bool better = false;
-  for (int i = 0; i < count; ++i) {
-    bool improved = false;
-    for (const Sampled& each : sampled[i]) improved |= Take(*tasks_[i], each.episode);
-    tasks_[i]->patience.Count(improved);
-    better |= improved;
-    Weigh(*tasks_[i], sampled[i]);
+    sampled.push_back(Sample(task, first, evaluator, &rng));
+    Sampled& last = sampled.back();
+    last.learnt = ChooseLearntSteps(last.episode.steps, config_.stays, rng);
   }
-  patience_.Count(better);
-  if (better) improved_ = true;
-  const double entropy_weight = EntropyWeight(progress);
-  PlacetoRow row = {.loss = 0, .entropy = 0, .entropy_weight = entropy_weight, .stay = stay_};
+  return sampled;
+}
+
+void PlacetoLearner::Learn(std::span<std::vector<Sampled>> sampled, PlacetoRow& row) {
+  const int count = static_cast<int>(tasks_.size());
+  for (int i = 0; i < count; ++i) Weigh(*tasks_[i], sampled[i]);
+  row.loss = row.entropy = 0;
   for (int epoch = 0; epoch < core_.ppo().epochs(); ++epoch) {
     std::vector<Learned> parts(count);
     const Optimizer::StepInfo info = core_.DescendTogether(threads_, updates_, 1, [&](int i) {
       for (const Sampled& each : sampled[i]) {
-        const Learned learned = Differentiate(*tasks_[i], each, entropy_weight);
+        const Learned learned = Differentiate(*tasks_[i], each, row.entropy_weight);
         parts[i].loss += learned.loss;
         parts[i].entropy += learned.entropy;
         parts[i].kl += learned.kl;
@@ -402,23 +409,72 @@ void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
     row.gradient_norm = info.gradient_norm;
     row.learning_rate = info.learning_rate;
   }
+}
+
+void PlacetoLearner::Update(std::span<Evaluator* const> evaluators) {
+  EMPLACE_CHECK(evaluators.size() == tasks_.size());
+  if (patience_.Exhausted()) Restart();
+  const int count = static_cast<int>(tasks_.size());
+  std::vector<std::uint64_t> seeds;
+  for (int i = 0; i < count; ++i) {
+    Advance(*tasks_[i]);
+    FindStart(*tasks_[i], *evaluators[i]);
+    seeds.push_back(rng_());
+  }
+  const double progress = Progress(*evaluators.front());
+  const ScheduleConfig& schedule = config_.optimizer.schedule;
+  if (AnnealsOverSearch(schedule)) core_.set_rate_factor(1 + progress * (*schedule.anneal_to - 1));
+  std::vector<std::vector<Sampled>> sampled(count);
+  ParallelFor(count, threads_, [&](int i) {
+    Rng rng(seeds[i]);
+    sampled[i] = Draw(*tasks_[i], *evaluators[i], rng);
+  });
+  bool better = false;
+  for (int i = 0; i < count; ++i) {
+    bool improved = false;
+    for (const Sampled& each : sampled[i]) improved |= Take(*tasks_[i], each.episode);
+    tasks_[i]->patience.Count(improved);
+    better |= improved;
+  }
+  patience_.Count(better);
+  if (better) improved_ = true;
+  PlacetoRow row = {.stay = stay_};
+  if (config_.learn) {
+    row.entropy_weight = EntropyWeight(progress);
+    Learn(sampled, row);
+  }
   if (config_.move_share > 0) AdaptStay(sampled);
   Record(row, sampled);
   ++updates_;
 }
 
-void PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
+bool PlacetoLearner::GreedyEpisode(Evaluator& evaluator) {
   Task& task = *tasks_.front();
   FindStart(task, evaluator);
   const bool best = config_.episode.begin == "best" && task.best.placement() != nullptr;
   const Placement first = best ? *task.best.placement() : *task.start;
   std::vector<std::vector<Sampled>> sampled(1);
   sampled[0].push_back(Sample(task, first, evaluator, nullptr));
-  Take(task, sampled[0][0].episode);
+  const Episode& episode = sampled[0][0].episode;
+  Take(task, episode);
   Record({.greedy = 1}, sampled);
-  if (task.finest()) return;
-  Refine(task);
-  GreedyEpisode(evaluator);
+  return Better(episode.best_outcome, episode.first_outcome);
+}
+
+void PlacetoLearner::Finish(Evaluator& evaluator) {
+  if (config_.episode.begin != "best") {
+    GreedyEpisode(evaluator);
+    return;
+  }
+  Task& task = *tasks_.front();
+  for (;;) {
+    while (GreedyEpisode(evaluator)) {
+    }
+    if (task.finest()) break;
+    Refine(task);
+  }
+  evaluator.Evaluate(*task.best.placement());
+  ++evaluations_;
 }
 
 void PlacetoLearner::Record(PlacetoRow row, std::span<const std::vector<Sampled>> sampled) {

@@ -11,6 +11,9 @@
 // With advantage `standardized`, A_t is divided by the standard deviation over the same episodes.
 // The published code has such an option; we do not know over which episodes it takes the deviation.
 //
+// With the reward `all_actions` the first term is the expectation over all devices
+// (all_actions.h).
+//
 // Three settings are not in the paper and are off in the preset `paper`: advantages divided by
 // their root mean square over an episode; several steps of descent per update by PPO (with one step
 // its gradient is that of the formula); an imitation term that pulls the policy, for the current
@@ -46,8 +49,14 @@
 // two groups on average, and at last the groups. Moves of single groups do not lead from a random
 // placement to a single device within a thousand evaluations; moves of parts do. The episodes visit
 // groups from the beginning if the start is not a random placement, which may not be a placement of
-// the parts, and if `episode.begin` is not `best`. The last episode of `updates` is one episode on
-// each remaining level.
+// the parts, and if `episode.begin` is not `best`.
+//
+// With `patience: 0`, as in a training, and `episode.begin: best`, the search of a graph begins
+// anew from another start, with the same policy, when it has visited the groups for `part_patience`
+// updates without a better placement. A training that stays at its best placements shows the policy
+// only states in which every move is wrong (agents/RESULTS.md, "Trained policies").
+//
+// `learn: false` (not in the paper) draws the episodes from the policy as it is.
 //
 // `move_share` m > 0 (not in the paper) sets the share of groups that an episode moves. A policy
 // that only loses from its best placement ends up leaving every group where it is, and a policy
@@ -120,7 +129,12 @@ class PlacetoLearner {
   ///   Interrupted
   void Update(std::span<Evaluator* const> evaluators);
   /// Runs an episode of the most probable choices on the first problem and adds a row to the table.
-  void GreedyEpisode(Evaluator& evaluator);
+  /// @return whether the episode found a faster placement than its first one
+  bool GreedyEpisode(Evaluator& evaluator);
+  /// Ends a search of the first problem by episodes of the most probable choices. With
+  /// `episode.begin: best` it repeats them on each remaining level until one finds nothing better,
+  /// and evaluates the best placement last.
+  void Finish(Evaluator& evaluator);
 
   bool has_choices() const;
   std::int64_t updates() const { return updates_; }
@@ -146,15 +160,14 @@ class PlacetoLearner {
     PlacetoNetwork network;
     std::optional<Placement> start;
     BestPlacement best;
-    Outcome best_outcome;            // of the best, if any
-    std::vector<Nanos> best_starts;  // [num_groups] Episode::best_starts of the best, if any
+    Outcome best_outcome;                    // of the best, if any, with the times of the ops
     std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
   };
   struct Sampled {
     Episode episode;
     std::vector<int> devices;  // [T] chosen
     Matrix log_probabilities;  // [T, D] of the policy that chose
-    Matrix advantages;         // [T, 1] as costs: -A_t
+    Matrix advantages;         // [T, 1] or [T, D] as costs: -A_t
     std::vector<LearntStep> learnt;
   };
   struct Learned {
@@ -166,14 +179,23 @@ class PlacetoLearner {
   void Restart();
   /// Continues with the next level of a task, from its best placement.
   void Refine(Task& task) const;
+  /// Begins the placement of a task anew, with the same policy.
+  void Forget(Task& task) const;
+  /// Refines or forgets the placement of a task that has run out of patience.
+  void Advance(Task& task) const;
   /// Chooses task.start if there is none.
   void FindStart(Task& task, Evaluator& evaluator);
   /// @param rng  draws the choices; nullptr: the most probable ones
   Sampled Sample(Task& task, const Placement& first, Evaluator& evaluator, Rng* rng);
-  /// Updates the best placement and its starts from an episode. Returns true if it improved.
+  /// Draws the episodes of an update.
+  std::vector<Sampled> Draw(Task& task, Evaluator& evaluator, Rng& rng);
+  /// Updates the best placement from an episode. Returns true if it improved.
   bool Take(Task& task, const Episode& episode);
   /// Computes the advantages of the episodes of an update.
   void Weigh(Task& task, std::span<Sampled> episodes) const;
+  /// Descends from the episodes of an update and adds the values of the descent to the row.
+  /// @param sampled  [num_tasks] the episodes of each task
+  void Learn(std::span<std::vector<Sampled>> sampled, PlacetoRow& row);
   Learned Differentiate(Task& task, const Sampled& sampled, double entropy_weight) const;
   /// Returns the share of the search that has passed; 0 if the length of the search is not known.
   double Progress(const Evaluator& evaluator) const;

@@ -13,6 +13,22 @@
 
 namespace emplace {
 
+namespace {
+
+/// Visits the times of the ops, which an objective without a timeline lacks.
+void VisitOpTimes(StateVisitor& v, const Problem& problem, Outcome& outcome) {
+  bool timed = !outcome.start.empty();
+  v.Flag(timed);
+  if (v.reading() && timed) {
+    outcome.start.resize(problem.num_ops());
+    outcome.finish.resize(problem.num_ops());
+  }
+  for (Nanos& start : outcome.start) v.Int("a time", start);
+  for (Nanos& finish : outcome.finish) v.Int("a time", finish);
+}
+
+}  // namespace
+
 void PlacetoLearner::VisitState(StateVisitor& v) {
   v.Generator(rng_);
   core_.VisitState(v);
@@ -39,12 +55,11 @@ void PlacetoLearner::VisitState(StateVisitor& v) {
     const Problem& problem = task->problem().problem();
     v.Optional(task->start, [&](Placement& start) { v.Devices(start, problem); });
     task->best.VisitState(v, problem);
-    if (task->best.placement() != nullptr) v.Result(task->best_outcome, problem);
-    if (v.reading()) {
-      task->network.set_stay(stay_);
-      task->best_starts.assign(task->best.placement() != nullptr ? problem.num_groups() : 0, 0);
+    if (task->best.placement() != nullptr) {
+      v.Result(task->best_outcome, problem);
+      VisitOpTimes(v, problem, task->best_outcome);
     }
-    for (Nanos& start : task->best_starts) v.Int("a time", start);
+    if (v.reading()) task->network.set_stay(stay_);
     v.List("a number of episodes",
            task->gains,
            0,
@@ -84,6 +99,7 @@ void PlacetoLearner::VisitPolicy(StateVisitor& v) {
   visit_setting("features.start_time", features.start_time);
   visit_setting("features.memory", features.memory);
   visit_setting("features.device_costs", features.device_costs);
+  visit_setting("features.effects", features.effects);
   visit_setting("width", config_.network.width);
   visit_setting("rounds", config_.network.rounds);
   visit_setting("aggregation: mean", config_.network.mean());

@@ -10,7 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/agents/graph_policy/permuted_devices.h"
-#include "tests/agents/learned_local_search/two_gpus.h"
+#include "tests/agents/shared/two_gpus.h"
 
 namespace {
 

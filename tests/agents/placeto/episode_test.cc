@@ -7,8 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include "agents/shared/move_features.h"
 #include "framework/config/setting_error.h"
 #include "framework/search/meter.h"
+#include "simulator/simulator.h"
 #include "tests/agents/placeto/small_placeto.h"
 #include "tests/support/paths.h"
 
@@ -167,6 +169,66 @@ TEST_CASE("terminal: one reward at the end, nothing evaluated in between") {
   CHECK(Play(task, kAllFirst, "0000").evaluations == 1);
 }
 
+TEST_CASE("all_actions: the reward of every device, for a policy that learns") {
+  const EpisodeProblem task = Seconds({.reward = "all_actions", .discount = 0});
+  const Episode episode = Play(task, kAllFirst, "1011");
+  CHECK(episode.evaluations == 1 + 4 + 3);
+  const std::vector<std::vector<double>> expected = {{0, 1}, {0, 2}, {0, 4}, {0, 8}};
+  for (int t = 0; t < 4; ++t) {
+    REQUIRE(episode.steps[t].rewards.size() == 2);
+    for (int d = 0; d < 2; ++d) {
+      CHECK(episode.steps[t].rewards[d] == doctest::Approx(expected[t][d]));
+    }
+  }
+  Binary world(Chain());
+  const Episode played = RunEpisode(
+      task, kAllFirst, [](const PlacetoState&) { return 1; }, world, nullptr, false);
+  CHECK(played.steps[0].rewards.empty());
+  CHECK(world.evaluations == 1 + 4);
+}
+
+TEST_CASE("undo: a step that makes the placement slower is undone, and its reward is kept") {
+  const EpisodeProblem task = Seconds({.undo = true, .discount = 0});
+  const Episode episode = Play(task, Placement{{1, 0, 1, 1}}, "0100");
+  CHECK(GainsOf(episode) == std::vector<double>{-1, 2, -4, -8});
+  CHECK(episode.evaluations == 1 + 4);
+  CHECK(episode.last == kAllSecond);
+  CHECK(episode.last_outcome.step_time == kSecond);
+  CHECK(episode.steps[1].state.placement == Placement{{1, 0, 1, 1}});
+  CHECK(episode.steps[3].state.placement == kAllSecond);
+}
+
+TEST_CASE("effects: the features of the move to each other device") {
+  const std::shared_ptr<const Problem> problem = Chain();
+  PlacetoNetworkConfig network;
+  network.features.devices = "scored";
+  network.features.effects = true;
+  Rng rng(1);
+  const EpisodeProblem task(problem, {}, network, rng);
+  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+  const auto play = [&](const Outcome* known) {
+    int step = 0;
+    return RunEpisode(
+        task,
+        kAllFirst,
+        [&](const PlacetoState&) { return step++ == 0 ? 1 : 0; },
+        *simulator,
+        known);
+  };
+  const Episode episode = play(nullptr);
+  MoveFeatures features(*problem);
+  const Placement second{{1, 0, 0, 0}};
+  features.Set(second, simulator->Evaluate(second, {.op_times = true}));
+  Matrix expected = Matrix::Zero(2, MoveFeatures::kCount);
+  const Move move{1, 1};
+  features.Write({&move, 1}, {expected.row(1).data(), MoveFeatures::kCount});
+  CHECK(episode.steps[1].state.effects == expected);
+  CHECK(expected.row(1).norm() > 0);
+
+  const Outcome known = simulator->Evaluate(kAllFirst, {.op_times = true});
+  CHECK(play(&known).steps[0].state.effects == episode.steps[0].state.effects);
+}
+
 TEST_CASE("the policy sees the placement so far, who is visited, and the last starts") {
   for (const std::string reward : {"intermediate", "terminal"}) {
     const Episode episode = Play(Seconds({.reward = reward}), kAllFirst, "1001");
@@ -291,7 +353,7 @@ TEST_CASE("settings that make no sense are refused with their key") {
   CHECK(refusal({.order = "reverse"}) ==
         "episode.order: expected \"random\", \"topological\", got \"reverse\"");
   CHECK(refusal({.reward = "last"}) ==
-        "episode.reward: expected \"intermediate\", \"terminal\", got \"last\"");
+        "episode.reward: expected \"all_actions\", \"intermediate\", \"terminal\", got \"last\"");
   CHECK(refusal({.transform = "sqrt"}) ==
         "episode.transform: expected \"identity\", \"log\", got \"sqrt\"");
 }

@@ -223,12 +223,60 @@ TEST_CASE("the first episodes move parts, later ones more parts, the last ones g
   // A start that is no placement of the parts.
   CHECK(sets("heft")[0] > 2);
 
-  // A last episode of the most probable choices passes the levels that remain.
+  // The last episodes of the most probable choices pass the levels that remain, and the best
+  // placement is evaluated last.
   config.start = {"none"};
   PlacetoLearner learner(config, problems, 1, 1);
-  Simulators simulators(problems);
-  learner.GreedyEpisode(*simulators.all[0]);
-  CHECK(Column(learner.table(), "greedy") == std::vector<double>{1, 1, 1});
+  Recorders recorders(problems);
+  learner.Finish(*recorders.all[0]);
+  CHECK(Column(learner.table(), "greedy").size() >= 3);
+  const std::vector<Placement>& placements = recorders.recorders[0].placements();
+  CHECK(Column(learner.table(), "evaluations").back() + 1 ==
+        static_cast<double>(placements.size()));
+  CHECK(static_cast<double>(recorders.simulators.all[0]->Evaluate(placements.back()).step_time) ==
+        Column(learner.table(), "best_step_time_ns").back());
+}
+
+TEST_CASE("without learning the episodes are drawn and the parameters stay") {
+  const ProblemList problems = {SmallProblem()};
+  PlacetoConfig config = SmallPlaceto();
+  config.learn = false;
+  PlacetoLearner learner(config, problems, 1, 1);
+  std::vector<Matrix> before;
+  for (const Parameter& parameter : learner.parameters().all()) before.push_back(parameter.value);
+  Recorders recorders(problems);
+  for (int update = 0; update < 4; ++update) learner.Update(recorders.all);
+  CHECK(recorders.recorders[0].placements().size() >= 4);
+  CHECK(std::isnan(Column(learner.table(), "loss").back()));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(learner.parameters().all()[i].value == before[i]);
+  }
+}
+
+TEST_CASE("without patience a graph begins anew, with the same policy") {
+  // All placements are alike: none is better than the first.
+  ProblemBuilder builder = Gpus(2, 0);
+  int last = builder.Op("op0", {5});
+  for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
+  const ProblemList problems = {builder.Build()};
+  PlacetoConfig config = SmallPlaceto();
+  config.parts = 0;
+  config.patience = 0;
+  config.part_patience = 2;
+  config.learn = false;
+  PlacetoLearner learner(config, problems, 1, 1);
+  const std::vector<Placement> firsts = Firsts(learner, problems, 5);
+  const auto differ = [&](int a, int b) {
+    int count = 0;
+    for (int g = 0; g < 12; ++g) count += firsts[a].device[g] != firsts[b].device[g];
+    return count;
+  };
+  // Update 0 has the first best, updates 1 and 2 find nothing better.
+  CHECK(differ(1, 0) <= 1);
+  CHECK(differ(2, 0) <= 1);
+  CHECK(differ(3, 0) > 1);
+  CHECK(differ(4, 3) <= 1);
+  CHECK(Column(learner.table(), "restarts") == std::vector<double>{0, 0, 0, 0, 0});
 }
 
 TEST_CASE("it restarts from its best; when that got no better, from one device, then at random") {
@@ -310,6 +358,20 @@ TEST_CASE("the table tells of every episode") {
     CHECK(last("update") == update);
   }
   CHECK(learner.table().num_rows() == 3);
+}
+
+TEST_CASE("a learner with effects and all actions continues from its state") {
+  const ProblemList problems = {SmallProblem()};
+  PlacetoConfig config = SmallPlaceto();
+  config.network.features = {.devices = "scored", .effects = true};
+  config.episode.reward = "all_actions";
+  config.episode.undo = true;
+  PlacetoLearner saved(config, problems, 1, 1), resumed(config, problems, 2, 1);
+  Simulators simulators(problems);
+  for (int update = 0; update < 3; ++update) saved.Update(simulators.all);
+  Load(resumed, problems, Saved(saved, problems));
+  for (PlacetoLearner* learner : {&saved, &resumed}) learner->Update(simulators.all);
+  CHECK(Saved(resumed, problems) == Saved(saved, problems));
 }
 
 TEST_CASE("a state with more episodes than the baseline takes is refused") {

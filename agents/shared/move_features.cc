@@ -1,4 +1,4 @@
-#include "agents/learned_local_search/move_features.h"
+#include "agents/shared/move_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "agents/learned_local_search/schedule_facts.h"
+#include "agents/shared/schedule_facts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // What a network is told of moves, by hand and on random problems.
 
-#include "agents/learned_local_search/move_features.h"
+#include "agents/shared/move_features.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include "agents/shared/moves.h"
 #include "simulator/simulator.h"
-#include "tests/agents/learned_local_search/two_gpus.h"
+#include "tests/agents/shared/two_gpus.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // What a schedule tells, by hand.
 
-#include "agents/learned_local_search/schedule_facts.h"
+#include "agents/shared/schedule_facts.h"
 
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
 #include "simulator/simulator.h"
-#include "tests/agents/learned_local_search/two_gpus.h"
+#include "tests/agents/shared/two_gpus.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "agents/learned_local_search/schedule_facts.h"
+#include "agents/shared/schedule_facts.h"
 #include "framework/search/evaluator.h"
 #include "framework/search/problem.h"
 
