@@ -219,7 +219,9 @@ PlacetoLearner::Sampled PlacetoLearner::Sample(Task& task,
 
 bool PlacetoLearner::Take(Task& task, const Episode& episode) {
   evaluations_ += episode.evaluations;
-  if (!task.best.Offer(episode.best, ScoreOf(episode.best_outcome))) return false;
+  const Score score = ScoreOf(episode.best_outcome);
+  task.found.Offer(task.problem().OfGroups(episode.best), score);
+  if (!task.best.Offer(episode.best, score)) return false;
   task.best_outcome = episode.best_outcome;
   return true;
 }
@@ -473,7 +475,7 @@ void PlacetoLearner::Finish(Evaluator& evaluator) {
     if (task.finest()) break;
     Refine(task);
   }
-  evaluator.Evaluate(*task.best.placement());
+  evaluator.Evaluate(*task.found.placement());
   ++evaluations_;
 }
 
@@ -491,7 +493,7 @@ void PlacetoLearner::Record(PlacetoRow row, std::span<const std::vector<Sampled>
       row.last_step_time_ns += StepTimeOrNan(ScoreOf(episode.last_outcome)) / count;
       row.feasible += episode.last_outcome.feasible / count;
     }
-    row.best_step_time_ns += tasks_[i]->best.step_time() / graphs;
+    row.best_step_time_ns += tasks_[i]->found.step_time() / graphs;
   }
   AddRow(core_.table(), row.Fields());
 }

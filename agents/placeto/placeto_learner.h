@@ -133,7 +133,7 @@ class PlacetoLearner {
   bool GreedyEpisode(Evaluator& evaluator);
   /// Ends a search of the first problem by episodes of the most probable choices. With
   /// `episode.begin: best` it repeats them on each remaining level until one finds nothing better,
-  /// and evaluates the best placement last.
+  /// and evaluates the best placement of the search last.
   void Finish(Evaluator& evaluator);
 
   bool has_choices() const;
@@ -159,7 +159,8 @@ class PlacetoLearner {
     ParameterSet parameters;  // a copy of the learner's, with its own gradients
     PlacetoNetwork network;
     std::optional<Placement> start;
-    BestPlacement best;
+    BestPlacement best;   // of the level, since the search of the graph began
+    BestPlacement found;  // of the groups, in the whole search
     Outcome best_outcome;                    // of the best, if any, with the times of the ops
     std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
   };

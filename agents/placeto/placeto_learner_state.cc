@@ -55,6 +55,7 @@ void PlacetoLearner::VisitState(StateVisitor& v) {
     const Problem& problem = task->problem().problem();
     v.Optional(task->start, [&](Placement& start) { v.Devices(start, problem); });
     task->best.VisitState(v, problem);
+    task->found.VisitState(v, task->levels.back()->problem());
     if (task->best.placement() != nullptr) {
       v.Result(task->best_outcome, problem);
       VisitOpTimes(v, problem, task->best_outcome);
