@@ -1,9 +1,9 @@
 #pragma once
 
 // Hill climbing whose moves a network ranks before they are evaluated. The network was trained on
-// other graphs and clusters (learned_trainer.h) to separate moves that gain from those that do not,
-// by features of the schedule of the moved groups (agents/shared/move_features.h). The network is
-// much cheaper than an evaluation, and most moves of a good placement gain nothing.
+// other graphs and clusters (learned_local_search_trainer.h) to separate moves that gain from those
+// that do not, by features of the schedule of the moved groups (agents/shared/move_features.h). The
+// network is much cheaper than an evaluation, and most moves of a good placement gain nothing.
 //
 // A step from placement x evaluates x once more for its schedule and draws `pool` moves. A share
 // `windows` of them put a window of the schedule on one device, and a share `lists` place one by

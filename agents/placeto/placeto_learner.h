@@ -159,9 +159,9 @@ class PlacetoLearner {
     ParameterSet parameters;  // a copy of the learner's, with its own gradients
     PlacetoNetwork network;
     std::optional<Placement> start;
-    BestPlacement best;   // of the level, since the search of the graph began
-    BestPlacement found;  // of the groups, in the whole search
+    BestPlacement best;                      // of the level, since the search of the graph began
     Outcome best_outcome;                    // of the best, if any, with the times of the ops
+    BestPlacement found;                     // of the groups, in the whole search
     std::vector<std::vector<double>> gains;  // of the last episodes, the oldest first
   };
   struct Sampled {

@@ -304,6 +304,7 @@ class Program(TestCase):
                           ["efficiency", self.runs, "--target", "2.1s"],
                           ["efficiency", self.runs, "--target", "best"],
                           ["finals", self.runs], ["cdf", self.families, "--best", "--log-x"],
+                          ["cdf", self.families, "--methods", "zero"],
                           ["scatter", self.measured, "--band", "0.1"],
                           ["errors", self.sure], ["errors", self.sure, "--trait", "crossings"]):
             with self.subTest(arguments=arguments):
@@ -323,6 +324,8 @@ class Program(TestCase):
                 (["efficiency", self.runs, "--target", "c", "-o", "p.png"],
                  '--target: unknown agent "c"; choices: a, b; or best, or a time as in 650ms'),
                 (["curves", self.runs, "--top", "1", "-o", "p.png"], '"1": expected a number above 1'),
+                (["cdf", self.families, "--methods", "zero,one", "-o", "p.png"],
+                 '--methods: unknown method "one"; choices: zero'),
                 (["cdf", self.runs, "-o", "p.png"], "expected a results file of `emplace generalize`"),
                 (["scatter", self.runs, "-o", "p.png"], "found no measurements"),
                 (["curves", self.runs, "-o", self.path("no/p.png")], "No such file or directory"),

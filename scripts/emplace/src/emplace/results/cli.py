@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Callable, Sequence
+from typing import Callable, Iterable, Sequence
 
 import pandas as pd
 
@@ -134,6 +134,7 @@ def make_parser() -> argparse.ArgumentParser:
                                       "known", "results files of emplace generalize")
     command.add_argument("--best", action="store_true",
                          help="use the best placement of each method instead of the last one")
+    command.add_argument("--methods", type=names, metavar="A,B,...", help="draw only these methods, by label")
     command.add_argument("--log-x", action="store_true")
 
     command = add_picture("scatter", scatter, "Simulated against measured step times",
@@ -198,14 +199,19 @@ def load_chosen(options: argparse.Namespace) -> Runs:
     return choose(load_runs(options.inputs), options)
 
 
+def require_known(option: str, thing: str, chosen: Sequence[str], known: Iterable[str]) -> None:
+    """Throws ResultsError for a chosen name that is not known."""
+    choices = sorted(set(known))
+    for name in chosen:
+        if name not in choices:
+            raise ResultsError(f"{option}: unknown {thing} \"{name}\"; choices: {', '.join(choices)}")
+
+
 def choose(loaded: Runs, options: argparse.Namespace) -> Runs:
     """Returns those of the runs that --agents selects."""
-    known = sorted(set(loaded.runs["agent"]))
-    for agent in options.agents or ():
-        if agent not in known:
-            raise ResultsError(f"--agents: unknown agent \"{agent}\"; choices: {', '.join(known)}")
     if not options.agents:
         return loaded
+    require_known("--agents", "agent", options.agents, loaded.runs["agent"])
     runs = loaded.runs[loaded.runs["agent"].isin(options.agents)]
     return Runs(runs, loaded.evaluations[loaded.evaluations["run"].isin(runs["run"])], loaded.updates)
 
@@ -276,6 +282,9 @@ def regrets(options: argparse.Namespace) -> None:
 
 def cdf(options: argparse.Namespace) -> None:
     tests = load_generalization(options.inputs).tests
+    if options.methods:
+        require_known("--methods", "method", options.methods, tests["method"])
+        tests = tests[tests["method"].isin(options.methods)]
     save(options, figures.generalization_cdfs(tests, what="best" if options.best else "final",
                                               log_x=options.log_x))
 
