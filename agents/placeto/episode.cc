@@ -190,12 +190,11 @@ Episode RunEpisode(const EpisodeProblem& task,
   const Problem& problem = task.problem();
   const bool terminal = task.config().reward == "terminal";
   const bool all_actions = learnt && task.config().reward == "all_actions";
-  const OutcomeDetail detail{.op_times = true};
   Episode episode;
   episode.first = episode.last = episode.best = first;
-  const auto evaluate = [&](const Placement& placement) {
+  const auto evaluate = [&](const Placement& placement, bool op_times = true) {
     ++episode.evaluations;
-    return evaluator.Evaluate(task.OfGroups(placement), detail);
+    return evaluator.Evaluate(task.OfGroups(placement), {.op_times = op_times});
   };
   episode.first_outcome = known != nullptr ? *known : evaluate(first);
   episode.last_outcome = episode.best_outcome = episode.first_outcome;
@@ -222,7 +221,7 @@ Episode RunEpisode(const EpisodeProblem& task,
     for (int d = 0; d < problem.num_devices(); ++d) {
       if (!problem.allowed(group, d) || d == episode.last.device[group]) continue;
       other.device[group] = static_cast<DeviceIndex>(d);
-      rewards_of_devices[d] = time - task.Time(evaluate(other));
+      rewards_of_devices[d] = time - task.Time(evaluate(other, false));
     }
     return rewards_of_devices;
   };
