@@ -8,9 +8,8 @@
 //   A_t(a) = r'_t(a) - sum_b pi(b | s_t) r'_t(b),   r'_t(a) = clamp(r_t(a) / u, -1, 1)
 //
 // u is the root mean square of the episode's positive rewards, of all rewards if none is positive.
-// A wrong device often costs a hundred times of what the right one gains; without the bound the
-// policy learns to avoid moves and not to find them. Later rewards do not count: `discount` has no
-// effect.
+// The bound keeps large losses from outweighing small gains. Later rewards do not count: `discount`
+// has no effect.
 
 #include <span>
 

@@ -51,10 +51,10 @@
 // groups from the beginning if the start is not a random placement, which may not be a placement of
 // the parts, and if `episode.begin` is not `best`.
 //
-// With `patience: 0`, as in a training, and `episode.begin: best`, the search of a graph begins
-// anew from another start, with the same policy, when it has visited the groups for `part_patience`
-// updates without a better placement. A training that stays at its best placements shows the policy
-// only states in which every move is wrong (agents/RESULTS.md, "Trained policies").
+// A learner with `patience: 0`, as in a training, and `episode.begin: best` keeps its policy. After
+// `part_patience` updates of the groups without a better placement it drops the graph's best
+// placement and takes another start. A training that stays at its best placements shows the policy
+// only states in which every move is wrong (agents/placeto/README.md).
 //
 // `learn: false` (not in the paper) draws the episodes from the policy as it is.
 //
@@ -180,7 +180,7 @@ class PlacetoLearner {
   void Restart();
   /// Continues with the next level of a task, from its best placement.
   void Refine(Task& task) const;
-  /// Begins the placement of a task anew, with the same policy.
+  /// Drops the best placement of a task; the next episode takes another start.
   void Forget(Task& task) const;
   /// Refines or forgets the placement of a task that has run out of patience.
   void Advance(Task& task) const;

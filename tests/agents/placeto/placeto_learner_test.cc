@@ -253,12 +253,23 @@ TEST_CASE("without learning the episodes are drawn and the parameters stay") {
   }
 }
 
-TEST_CASE("without patience a graph begins anew, with the same policy") {
-  // All placements are alike: none is better than the first.
+// A chain of twelve groups whose placements all take the same time.
+std::shared_ptr<const Problem> Alike() {
   ProblemBuilder builder = Gpus(2, 0);
   int last = builder.Op("op0", {5});
   for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
-  const ProblemList problems = {builder.Build()};
+  return builder.Build();
+}
+
+/// Returns the number of groups that are on different devices.
+int Differ(const Placement& a, const Placement& b) {
+  int count = 0;
+  for (std::size_t g = 0; g < a.device.size(); ++g) count += a.device[g] != b.device[g];
+  return count;
+}
+
+TEST_CASE("without patience the policy stays and the graph gets another start") {
+  const ProblemList problems = {Alike()};
   PlacetoConfig config = SmallPlaceto();
   config.parts = 0;
   config.patience = 0;
@@ -266,11 +277,7 @@ TEST_CASE("without patience a graph begins anew, with the same policy") {
   config.learn = false;
   PlacetoLearner learner(config, problems, 1, 1);
   const std::vector<Placement> firsts = Firsts(learner, problems, 5);
-  const auto differ = [&](int a, int b) {
-    int count = 0;
-    for (int g = 0; g < 12; ++g) count += firsts[a].device[g] != firsts[b].device[g];
-    return count;
-  };
+  const auto differ = [&](int a, int b) { return Differ(firsts[a], firsts[b]); };
   // Update 0 has the first best, updates 1 and 2 find nothing better.
   CHECK(differ(1, 0) <= 1);
   CHECK(differ(2, 0) <= 1);
@@ -280,21 +287,13 @@ TEST_CASE("without patience a graph begins anew, with the same policy") {
 }
 
 TEST_CASE("it restarts from its best; when that got no better, from one device, then at random") {
-  // All placements are alike: none is better than the first.
-  ProblemBuilder builder = Gpus(2, 0);
-  int last = builder.Op("op0", {5});
-  for (int i = 1; i < 12; ++i) last = builder.Op("op" + std::to_string(i), {5}, {last});
-  const ProblemList problems = {builder.Build()};
+  const ProblemList problems = {Alike()};
   PlacetoConfig config = SmallPlaceto();
   config.patience = 1;
   PlacetoLearner learner(config, problems, 1, 1);
   const std::vector<Placement> firsts = Firsts(learner, problems, 8);
   // Groups that are elsewhere. One at most where the episode begins with a placement that is known.
-  const auto differ = [&](int a, int b) {
-    int count = 0;
-    for (int g = 0; g < 12; ++g) count += firsts[a].device[g] != firsts[b].device[g];
-    return count;
-  };
+  const auto differ = [&](int a, int b) { return Differ(firsts[a], firsts[b]); };
   // Update 0 has the first best. A restart before update 2 goes on from there; nothing better was
   // found before the one before update 3.
   CHECK(Column(learner.table(), "restarts") == std::vector<double>{0, 0, 1, 2, 2, 3, 4, 4});
