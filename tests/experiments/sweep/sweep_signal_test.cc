@@ -12,19 +12,21 @@ using namespace emplace::testing;
 
 namespace {
 
-// Searches that would go on for days, in two processes.
-const std::vector<std::string> kEndless = {"--jobs",
-                                           "2",
-                                           "--set",
-                                           "grid.agents=[seq2seq]",
-                                           "--set",
-                                           "base.budget.evaluations=1000000000"};
+// Four searches that would go on for days.
+std::vector<std::string> Endless(const std::string& jobs) {
+  return {"--jobs",
+          jobs,
+          "--set",
+          "grid.agents=[seq2seq]",
+          "--set",
+          "base.budget.evaluations=1000000000"};
+}
 
 TEST_CASE("ctrl-C, SIGTERM and the end of the terminal leave checkpoints, even of halted workers") {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     CAPTURE(number);
     const SweepFiles files(100, 0.01);
-    SweepProcess sweep(files, "cut", kEndless);
+    SweepProcess sweep(files, "cut", Endless("2"));
     while (!std::filesystem::exists(files.folder / "cut/runs/0000.h5") ||
            !std::filesystem::exists(files.folder / "cut/runs/0001.h5")) {
       REQUIRE(sweep.WaitForWrites(1));
@@ -61,7 +63,7 @@ TEST_CASE("a stopped sweep goes on to the results of the undisturbed one") {
 
 TEST_CASE("under nohup the end of the terminal changes nothing") {
   const SweepFiles files(100, 0.01);
-  SweepProcess sweep(files, "cut", kEndless, SIGHUP);
+  SweepProcess sweep(files, "cut", Endless("2"), SIGHUP);
   REQUIRE(sweep.WaitForWrites(1));
   sweep.Signal(SIGHUP);
   CHECK(sweep.WaitForWrites(10));  // workers that were asked to stop would write once more each
@@ -69,8 +71,8 @@ TEST_CASE("under nohup the end of the terminal changes nothing") {
 
 TEST_CASE("more jobs than runs, and a killed worker among them") {
   const SweepFiles files(100, 0.01);
-  SweepProcess sweep(files, "cut", {"--jobs", "50", "--set", "base.budget.evaluations=1000000000"});
-  REQUIRE(sweep.WaitForWrites(SweepFiles::kRuns));
+  SweepProcess sweep(files, "cut", Endless("50"));
+  REQUIRE(sweep.WaitForWrites(1));
   const std::vector<pid_t> workers = sweep.Workers();
   REQUIRE(!workers.empty());
   kill(workers.back(), SIGKILL);
