@@ -4,6 +4,7 @@ tune."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Sequence
 
@@ -39,7 +40,10 @@ SENTENCES = {"benchmark": "List, check, run and score the benchmark of device pl
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line without the program's name; returns its exit code."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    return import_command.unless_unread(lambda: _run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["help"] and arguments[1:2] and arguments[1] in COMMANDS:
         arguments = [arguments[1], "--help"]
     if arguments and arguments[0] in COMMANDS:
@@ -50,7 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"emplace: {error}", file=sys.stderr)
         return 2
     sys.path.insert(0, os.getcwd())  # for agents written in Python in this folder
-    code: int = compiled.run_program(["emplace", *arguments])
+    ignored = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores
+    try:
+        code: int = compiled.run_program(["emplace", *arguments])
+    finally:
+        signal.signal(signal.SIGPIPE, ignored)
     if code == 0 and arguments in ([], ["-h"], ["--help"], ["help"]):
         print("\nOf the Python package:")
         for name, sentence in SENTENCES.items():

@@ -8,6 +8,7 @@ import inspect
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,18 @@ class Package(unittest.TestCase):
                                      env={**os.environ, "PYTHONPATH": name, "EMPLACE_LEVEL": "v9"})
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn('EMPLACE_LEVEL is "v9"; choices on this processor: ', refused.stderr)
+
+    def test_a_command_ends_quietly_if_nobody_reads_its_output(self) -> None:
+        """As with `| head`. The commands of the C++ program end by the signal, as the program does."""
+        for arguments, code in ((["emplace", "benchmark", "list"], 0), (["emplace", "benchmark", "check", "nmt_12_queue"], 0),
+                                (["emplace", "import", "--help"], 0), (["emplace.published", "--help"], 0),
+                                (["emplace.results", "--help"], 0), (["emplace", "list", "agents"], -signal.SIGPIPE)):
+            with self.subTest(arguments):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run([sys.executable, "-m", *arguments], stdout=writer, stderr=subprocess.PIPE, text=True)
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (code, ""))
 
     def test_an_imported_model_is_a_graph_at_once(self) -> None:
         profile = ("node1 -- Conv2d(3, 8) -- forward_compute_time=1.000, backward_compute_time=2.000, "

@@ -24,6 +24,8 @@ def exit_code(prog: str, run: Callable[[], int], *refusals: type[Exception]) -> 
     except (ImportFailure, graph_file.GraphError, *refusals) as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # of unless_unread()
+        raise
     except OSError as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 1
@@ -39,6 +41,18 @@ def exit_code_with_compiled(prog: str, run: Callable[[], int], *refusals: type[E
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
     return exit_code(prog, run, refused, *refusals)
+
+
+def unless_unread(run: Callable[[], int]) -> int:
+    """Returns the exit code of `run`; 0, without a message, if the reader of stdout has ended, as `| head` does."""
+    try:
+        try:
+            return run()
+        finally:  # also if argparse exits
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at its end
+        return 0
 
 
 def require_folder(output: str) -> None:

@@ -1,6 +1,7 @@
 import sys
 
+from ..importers.command import unless_unread
 from .command import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(unless_unread(main))

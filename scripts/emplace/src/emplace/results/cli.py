@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     try:
         options.action(options)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # of unless_unread()
+        raise
     except (ResultsError, OSError) as error:
         print(f"emplace.results: {error}", file=sys.stderr)
         return 2
