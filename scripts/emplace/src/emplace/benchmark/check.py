@@ -43,7 +43,7 @@ def _check(one: Instance, slow: bool) -> Checked:
                       f"{checksum(one.path)}, expected {one.sha256}")
     problem = one.problem(threads=1)
     if one.best is not None:
-        value, fits = reference(problem, one.best_placement(problem), one.objective)
+        value, fits = reference(one, problem, one.best_placement(problem))
         if not fits:
             errors.append(f"{one.placement_path}: does not fit into memory")
         if value != one.best.value:

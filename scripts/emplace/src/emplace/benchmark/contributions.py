@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..importers import graph_file
 from .instances import Instance, instances, read_known, read_placement, store
+from .period import period
 
 if TYPE_CHECKING:
     from .. import Problem
@@ -88,7 +89,7 @@ def _of_results(source: str, by_name: Mapping[str, Instance], at: pathlib.Path, 
 
 def _offer(folder: pathlib.Path, source: str, one: Instance, problem: Problem, placement: npt.NDArray[np.uint8], by: str
            ) -> Offer:
-    value, fits = reference(problem, placement, one.objective)
+    value, fits = reference(one, problem, placement)
     entry: dict[str, Any] = read_known(folder)[one.name]  # another call may have written meanwhile
     best = entry.get("best")
     taken = fits and (best is None or value < best["value"])
@@ -98,14 +99,15 @@ def _offer(folder: pathlib.Path, source: str, one: Instance, problem: Problem, p
     return Offer(source, one.name, by, value if fits else None, best["value"] if best else None, taken)
 
 
-def reference(problem: Problem, placement: npt.NDArray[np.uint8], objective: str) -> tuple[int, bool]:
-    """Returns the objective [ns] of a placement, uint8 [num_groups], and whether it fits.
+def reference(one: Instance, problem: Problem, placement: npt.NDArray[np.uint8]) -> tuple[int, bool]:
+    """Returns the objective [ns] of a placement, uint8 [num_groups], by the plain reference, and whether it fits.
 
-    A step time is that of the plain reference simulation; the period has one implementation.
+    problem: of the instance. A step time is that of the program's plain simulation, a period that of period.py.
     """
-    outcome = problem.evaluate(placement[None])
-    fits = bool(outcome.feasible[0])
-    if objective != "step_time":
-        return int(outcome.step_time[0]), fits
+    fits = bool(problem.evaluate(placement[None]).feasible[0])
+    if one.objective == "period":
+        names = problem.cluster.device_names
+        value, also = period(graph_file.read(one.path), [names[device] for device in placement[problem.group_of_op]])
+        return value, fits and also
     plain = problem.timeline(placement)
     return int(plain.step_time), fits and bool(plain.feasible)
