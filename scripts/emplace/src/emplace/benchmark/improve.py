@@ -66,7 +66,8 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
                 keep(placement, int(outcome.step_time[0]), relative.name)
         seed = int(entry.get("rounds", 0))
         for agent in agents or (OF_PERIOD if one.objective == "period" else AGENTS):
-            own = seed % 2 == 1 and best is not None and "start" in agent_help(agent)["settings"]
+            choices: Any = agent_help(agent)["settings"]
+            own = seed % 2 == 1 and best is not None and "start" in choices
             settings = {"start": [str(one.placement_path)]} if own else {}
             found = search(problem, {"name": agent, **settings}, seed=seed, seconds=seconds)
             if found.step_time is not None and (best is None or found.step_time < best):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from typing import Iterable, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ class Picture(Figure):
         return image.getvalue()
 
 
-def style_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
+def style_of(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Returns the colour and line style of each name, in the order of their first appearance."""
     return {name: {"color": COLOURS[i % len(COLOURS)], "linestyle": LINES[i // len(COLOURS) % len(LINES)]}
             for i, name in enumerate(dict.fromkeys(names))}
