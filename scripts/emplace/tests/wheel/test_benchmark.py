@@ -44,8 +44,8 @@ class Case(TestCase):
     def write(self, name: str, text: str) -> None:
         pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
 
-    def recipes(self, recipes: dict[str, Any]) -> None:
-        self.write("instances.yaml", yaml.safe_dump({"instances": recipes}, sort_keys=False))
+    def recipes(self, recipes: dict[str, Any], **origin: Any) -> None:
+        self.write("instances.yaml", yaml.safe_dump({**origin, "instances": recipes}, sort_keys=False))
 
     def run_command(self, *arguments: str, code: int = 0) -> str:
         got, out, err = called(main, arguments[0], *arguments[1:], "--folder", self.folder)
@@ -101,6 +101,15 @@ class Instances(Case):
         self.assertEqual((contracted.num_ops, contracted.num_groups), (2, 2))
         self.assertEqual(groups.group_of_op.tolist(), [0, 0, 1])
         self.assertEqual(contracted.costs.tolist(), [[20, 40], [9, 19]])
+
+    def test_sources_and_licences(self) -> None:
+        """The first pattern holds; an instance may have its own source and licence; without a pattern nothing is stated."""
+        recipe = {"tier": "small", "about": "x", "graph": "./pair.json", "cluster": "./two.yaml"}
+        self.recipes({"pair": recipe, "own": {**recipe, "source": "a paper", "licence": "MIT"}}, licence="Apache-2.0",
+                     sources={"graphs": {"p*": "by hand", "pair": "not this"}, "machines": {"three": "not this"}})
+        self.run_command("make")
+        self.assertEqual([(one["source"], one["machine"], one["licence"]) for one in json.loads(self.run_command("list", "--json"))],
+                         [("by hand", "", "Apache-2.0"), ("a paper", "", "MIT")])
 
     def test_the_same_recipe_gives_the_same_file(self) -> None:
         self.run_command("make")
@@ -163,6 +172,13 @@ class Committed(TestCase):
             self.assertEqual(found.errors, [], found.name)
         proven = [one for one in small if one.gap == 0]
         self.assertGreaterEqual(len(proven), 10)
+
+    def test_every_instance_says_its_source_and_licence(self) -> None:
+        for one in benchmark.instances():
+            self.assertTrue(one.source and one.machine and one.licence, one.name)
+        newer = {one.name: one for one in benchmark.instances("papers")}["placeto2019_nmt_280_2gpu"]
+        self.assertIn("Bahdanau", newer.source)
+        self.assertIn("Placeto", newer.machine)
 
     def test_the_other_tiers_hold(self) -> None:
         """Their files are in the source tree only. Proofs of more than 10 s are not repeated here."""

@@ -34,7 +34,7 @@ Search = tuple[str, str, int, Sequence[tuple[float, float]], float, str]
 
 def known(name: str, best: int | None, bound: int | None, groups: int = 10, tier: str = "small") -> benchmark.Instance:
     return benchmark.Instance(
-        name, tier, "by hand", pathlib.Path(f"{name}.json.gz"), "queue", "step_time", False, f"sha of {name}",
+        name, tier, "by hand", "", "", "", pathlib.Path(f"{name}.json.gz"), "queue", "step_time", False, f"sha of {name}",
         {"num_groups": groups}, benchmark.Best(best, "x", "2026-01-01") if best else None,
         benchmark.Bound(bound, "work", 1.0, "2026-01-01") if bound else None, 0.0, 0.0)
 
@@ -284,6 +284,8 @@ class HiddenTier(TestCase):
         self.assertTrue(set(self.files("a").values()).isdisjoint(self.files("c").values()))
         one, other = benchmark.instances(folder=self.path("a"))
         self.assertNotEqual(one.features, other.features)
+        self.assertEqual((one.machine, one.licence), ("emplace benchmark draw --seed 3", "Apache-2.0"))
+        self.assertTrue(one.source and other.source)
         self.assertIn("is not empty; expected a new folder",
                       command("benchmark", "draw", "--seed", "3", "-o", self.path("a"), code=2).stderr)
         self.assertIn("--count: got 0", command("benchmark", "draw", "--seed", "3", "--count", "0", "-o", self.path("d"),

@@ -68,8 +68,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _record(one: Instance) -> dict[str, Any]:
-    return {"name": one.name, "tier": one.tier, "about": one.about, "file": str(one.path), "semantics": one.semantics,
-            "objective": one.objective, "features": one.features,
+    return {"name": one.name, "tier": one.tier, "about": one.about, "source": one.source, "machine": one.machine,
+            "licence": one.licence, "file": str(one.path), "semantics": one.semantics, "objective": one.objective,
+            "features": one.features,
             "best_ns": None if one.best is None else one.best.value, "found_by": None if one.best is None else one.best.by,
             "bound_ns": None if one.bound is None else one.bound.value,
             "proved_by": None if one.bound is None else one.bound.method, "gap": one.gap}

@@ -8,7 +8,7 @@ import random
 from typing import Any
 
 from ..importers import graph_file
-from .instances import RECIPES, default_folder, instance
+from .instances import RECIPES, default_folder, instance, read_yaml
 from .recipes import make
 
 _GPUS = {"k40": 11, "k80": 11, "p100": 15, "v100": 15, "a100": 39, "h100": 79}  # memory for a framework [GiB]
@@ -31,6 +31,9 @@ def draw(folder: str | os.PathLike[str], seed: int, count: int) -> list[str]:
     if at.exists() and any(at.iterdir()):
         raise InputError(f"{at}: is not empty; expected a new folder")
     graphs = sorted(path.name.removesuffix(".json.gz") for path in (default_folder().parent / "graphs").glob("*.json.gz"))
+    menu = read_yaml(default_folder() / RECIPES)
+    origin = {"licence": menu["licence"],
+              "sources": {**menu["sources"], "machines": {"*": f"emplace benchmark draw --seed {seed}"}}}
     recipes: dict[str, Any] = {}
     for number in range(count):
         name = f"drawn{seed}_{number:03}"
@@ -39,7 +42,7 @@ def draw(folder: str | os.PathLike[str], seed: int, count: int) -> list[str]:
             machine, sentence = _machine(name, rng)
             _write(at / "machines" / f"{name}.yaml", machine)
             recipes[name] = _recipe(name, rng, rng.choice(graphs), sentence)
-            _write(at / RECIPES, {"instances": recipes})
+            _write(at / RECIPES, {**origin, "instances": recipes})
             make(at, [name])
             one = instance(name, at)
             if search(one.problem(threads=1), "hill_climb", evaluations=500).step_time is not None:

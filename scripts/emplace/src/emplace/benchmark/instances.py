@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import hashlib
 import os
 import pathlib
@@ -51,6 +52,7 @@ class Instance:
 
     name, tier   of configs/benchmark/instances.yaml
     about        a sentence
+    source, machine, licence  of the graph, of the machine, and of the instance file; empty: not stated
     path         the graph file with the key `instance` (framework/graph/FORMAT.md)
     semantics, objective, count_gaps  of the simulation: "queue" or "stream"; "step_time" or "period"; whether the step
                  lasts until the last device has made its gap
@@ -64,6 +66,9 @@ class Instance:
     name: str
     tier: str
     about: str
+    source: str
+    machine: str
+    licence: str
     path: pathlib.Path
     semantics: str
     objective: str
@@ -137,7 +142,7 @@ def default_folder() -> pathlib.Path:
 
 
 def read_yaml(path: pathlib.Path) -> dict[str, Any]:
-    """Returns the map `instances` of a YAML file. Throws InputError naming the file."""
+    """Returns a YAML file with a map `instances`. Throws InputError naming the file."""
     import yaml
 
     from .. import InputError
@@ -148,15 +153,15 @@ def read_yaml(path: pathlib.Path) -> dict[str, Any]:
         raise InputError(f"{path}: {error.strerror}; expected a folder of the benchmark") from None
     except yaml.YAMLError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None
-    found = document.get("instances") if isinstance(document, dict) else None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict) or not isinstance(document.get("instances"), dict):
         raise InputError(f"{path}: expected a map with the key `instances`, a map of names")
-    return found
+    return document
 
 
 def read_known(folder: pathlib.Path) -> dict[str, Any]:
     """Returns the entries of known.yaml by name; none if there is no such file. Throws InputError."""
-    return read_yaml(folder / KNOWN) if (folder / KNOWN).exists() else {}
+    found: dict[str, Any] = read_yaml(folder / KNOWN)["instances"] if (folder / KNOWN).exists() else {}
+    return found
 
 
 def store(folder: pathlib.Path, name: str, entry: dict[str, Any]) -> None:
@@ -176,8 +181,8 @@ def instances(tier: str | None = None, folder: str | os.PathLike[str] | None = N
     if tier is not None and tier not in TIERS:
         refuse_unknown("benchmark", "tier", tier, TIERS)
     at = pathlib.Path(folder) if folder is not None else default_folder()
-    recipes, known = read_yaml(at / RECIPES), read_known(at)
-    return [_instance(name, recipe, known[name], at) for name, recipe in recipes.items()
+    document, known = read_yaml(at / RECIPES), read_known(at)
+    return [_instance(name, document, known[name], at) for name, recipe in document["instances"].items()
             if name in known and tier in (None, recipe["tier"])]
 
 
@@ -197,9 +202,21 @@ def checksum(path: pathlib.Path) -> str:
     return hashlib.sha256(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).hexdigest()
 
 
-def _instance(name: str, recipe: dict[str, Any], known: dict[str, Any], folder: pathlib.Path) -> Instance:
+def _source(sources: dict[str, str], path: str) -> str:
+    """Returns the text of the first pattern that matches the file's name, which is that of a graph or machine."""
+    name = os.path.basename(path).split(".")[0]
+    return next((text for pattern, text in sources.items() if fnmatch.fnmatchcase(name, pattern)), "")
+
+
+def _instance(name: str, document: dict[str, Any], known: dict[str, Any], folder: pathlib.Path) -> Instance:
     best, bound = known.get("best"), known.get("bound")
-    return Instance(name, recipe["tier"], recipe["about"], folder / recipe["tier"] / f"{name}.json.gz", known["semantics"],
-                    known["objective"], known["count_gaps"], known["sha256"], known["features"],
-                    Best(**best) if best else None, Bound(**bound) if bound else None, known.get("searched", 0.0),
-                    known.get("proved", 0.0))
+    recipe, sources = document["instances"][name], document.get("sources", {})
+    return Instance(
+        name=name, tier=recipe["tier"], about=recipe["about"],
+        source=recipe.get("source") or _source(sources.get("graphs", {}), recipe["graph"]),
+        machine=_source(sources.get("machines", {}), recipe["cluster"]),
+        licence=recipe.get("licence") or document.get("licence", ""),
+        path=folder / recipe["tier"] / f"{name}.json.gz",
+        **{key: known[key] for key in ("semantics", "objective", "count_gaps", "sha256", "features")},
+        best=Best(**best) if best else None, bound=Bound(**bound) if bound else None,
+        searched=known.get("searched", 0.0), proved=known.get("proved", 0.0))

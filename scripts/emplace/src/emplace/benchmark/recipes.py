@@ -30,7 +30,7 @@ def make(folder: str | os.PathLike[str], names: list[str] | None = None) -> list
     from ..tuning.messages import refuse_unknown
 
     at = pathlib.Path(folder)
-    recipes, known = read_yaml(at / RECIPES), read_known(at)
+    recipes, known = read_yaml(at / RECIPES)["instances"], read_known(at)
     for name in names or ():
         if name not in recipes:
             refuse_unknown(str(at / RECIPES), "instance", name, recipes)
