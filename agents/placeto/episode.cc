@@ -119,7 +119,7 @@ EpisodeProblem::EpisodeProblem(std::shared_ptr<const Problem> problem,
     : part_(num_parts > 0 ? Parts(*problem, num_parts) : std::vector<int>()),
       problem_(num_parts > 0 ? MergedProblem(problem, part_) : std::move(problem)),
       config_(config),
-      effects_(!network.features.one_hot() && network.features.effects),
+      effects_(network.features.effects),
       graph_(*problem_, network.mean()),
       features_(*problem_, graph_, network.features, "features") {
   RequireChoice("episode.begin", config.begin, {"best", "fixed", "redraw"});

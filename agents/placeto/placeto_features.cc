@@ -114,7 +114,13 @@ PlacetoFeatures::PlacetoFeatures(const Problem& problem,
       inputs_(problem.num_groups()),
       outputs_(problem.num_groups()) {
   RequireChoice(key + ".devices", config.devices, {"one_hot", "scored"});
-  const bool costs = config.device_costs && config.one_hot();
+  if (config.device_costs && !config.one_hot()) {
+    throw SettingError(key + ".device_costs", "expected false with devices: scored, got true");
+  }
+  if (config.effects && config.one_hot()) {
+    throw SettingError(key + ".effects", "expected false with devices: one_hot, got true");
+  }
+  const bool costs = config.device_costs;
   const int n = problem.num_groups();
   fixed_ = Matrix::Zero(n, 2 + config.memory + (costs ? problem.num_devices() : 0));
   const std::vector<double> bytes = OutputBytes(problem);

@@ -72,7 +72,7 @@ struct PlacetoBatch {
 class PlacetoFeatures {
  public:
   /// @param problem, graph  outlive this
-  /// @throws SettingError, under `key`
+  /// @throws SettingError, under `key`: an unknown choice, or an input that `devices` does not have
   PlacetoFeatures(const Problem& problem,
                   const PlacetoGraph& graph,
                   const PlacetoFeaturesConfig& config,

@@ -105,7 +105,6 @@ TEST_CASE("device_costs: log1p, standardised over what is allowed, 0 elsewhere")
 TEST_CASE("scored: groups tell who is together, and each device what is on it") {
   PlacetoFeaturesConfig config;
   config.devices = "scored";
-  config.device_costs = true;  // without effect: devices tell the costs
   const PlacetoBatch batch = FeatureWorld(config).Batch({HandState()});
   Matrix groups(4, 6);
   const float third = 1.0F / 3;
@@ -177,7 +176,7 @@ TEST_CASE("all features are numbers, also without costs and bytes") {
   const auto problem = builder.Build();
   Rng rng(1);
   for (const std::string devices : {"one_hot", "scored"}) {
-    const FeatureWorld world({devices, true, true, true}, problem);
+    const FeatureWorld world({devices, true, true, devices == "one_hot"}, problem);
     const PlacetoBatch batch = world.Batch({RandomState(rng, *problem)});
     CHECK(batch.groups.allFinite());
     CHECK(batch.devices.allFinite());

@@ -403,6 +403,11 @@ TEST_CASE("settings that make no sense are refused with their key") {
         "episode.begin: redraw needs start: [none] or [random]; other starts are the same each "
         "time");
   CHECK(refusal([](auto& c) { c.restart = {}; }).find("restart: ") == 0);
+  CHECK(refusal([](auto& c) { c.network.features = {.devices = "one_hot", .effects = true}; }) ==
+        "features.effects: expected false with devices: one_hot, got true");
+  CHECK(refusal([](auto& c) {
+          c.network.features = {.devices = "scored", .device_costs = true};
+        }) == "features.device_costs: expected false with devices: scored, got true");
 }
 
 TEST_CASE("one policy needs one number of devices, unless they are scored") {
