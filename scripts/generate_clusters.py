@@ -19,7 +19,7 @@ Number N depends on --seed and N only, and is called after the folder. Kinds are
 examples
   scripts/generate_clusters.py               # 60 of them into configs/clusters/drawn
   scripts/generate_clusters.py --check       # compares the files with those that would be written
-  scripts/generate_clusters.py --seed 1 --count 24 --output configs/clusters/unseen   # unseen00 and so on
+  scripts/generate_clusters.py --seed 1 --count 48 --output configs/clusters/unseen   # unseen00 and so on
 
 exit codes: 0 done; 1 a file could not be written, or --check found a difference; 2 the request is wrong.
 """

@@ -8,7 +8,7 @@
 namespace emplace {
 
 LearnedLocalSearchConfig::LearnedLocalSearchConfig() {
-  moves.part = 0;  // the default network was trained without them
+  moves.part = 5;
   optimizer.schedule.learning_rate = 2e-3;
 }
 

@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kLeastEvaluations = 64;  // least number for a search between two updates
 constexpr double kUnitGain = 0.002;             // gain that weighs as much as a move without gain
 constexpr double kMostWeight = 25;
-constexpr int kMostMerged = 2;       // most merges of the groups before a search
 constexpr double kLargestGroup = 4;  // of merged groups, relative to their mean
 constexpr int kRanked = 32;          // moves per best-ranked one in the table
 

@@ -9,6 +9,7 @@ namespace emplace {
 namespace {
 
 constexpr double kLargestList = 64;  // most groups that are placed by list scheduling
+constexpr int kMostPools = 4;        // of a step
 
 // Returns the hash of a set of moves, independent of their order.
 std::uint64_t HashOfAll(std::span<const Move> moves) {
@@ -45,15 +46,19 @@ void RankedSearch::MoveTo(std::size_t i) {
   if (Note(current())) restarts_.Found();
 }
 
-void RankedSearch::Draw(int count, Evaluator& evaluator, Rng& rng) {
+void RankedSearch::SetSchedule(Evaluator& evaluator) {
   const Placement& placement = current().placement;
   const Outcome outcome = evaluator.Evaluate(placement, {.op_times = true});
-  pool_.Clear();
   windows_.Set(placement, outcome);
+  if (scorer_ != nullptr) features_of_.Set(placement, outcome);
+}
+
+void RankedSearch::Draw(int count, Rng& rng) {
+  const Placement& placement = current().placement;
+  pool_.Clear();
   windows_.BeginLists(placement);
   for (int i = 0; i < count; ++i) Propose(rng);
   if (scorer_ == nullptr) return;
-  features_of_.Set(placement, outcome);
   features_.resize(count, MoveFeatures::kCount);
   const Neighbors pool = pool_.Of(placement);
   for (int i = 0; i < count; ++i) {
@@ -101,10 +106,18 @@ void RankedSearch::Improve(Evaluator& evaluator) {
     Restart(evaluator);
     return;
   }
-  Draw(config_.pool, evaluator, rng());
+  SetSchedule(evaluator);
+  for (int pool = 0; pool < kMostPools && evaluator.remaining() > 0; ++pool) {
+    if (TryPool(evaluator) || stale_ >= patience_) return;
+  }
+}
+
+bool RankedSearch::TryPool(Evaluator& evaluator) {
+  Draw(config_.pool, rng());
   const std::vector<int> order = Ranked();
   const Neighbors pool = pool_.Of(current().placement);
   std::int64_t left = config_.tries;
+  bool moved = false;
   std::size_t ranked = 0, drawn = 0;
   const auto next = [&] {
     const double share =
@@ -125,7 +138,7 @@ void RankedSearch::Improve(Evaluator& evaluator) {
     }
     if (batch.size() == 0) {  // no new move is left to try
       if (left == config_.tries) stale_ = patience_;
-      return;
+      return moved;
     }
     stale_ += static_cast<std::int64_t>(batch.size());
     left -= static_cast<std::int64_t>(batch.size());
@@ -134,7 +147,9 @@ void RankedSearch::Improve(Evaluator& evaluator) {
     if (candidates_.score(best) > current().score) continue;
     if (candidates_.score(best) < current().score) stale_ = 0;
     MoveTo(best);
+    moved = true;
   }
+  return moved;
 }
 
 void RankedSearch::Restart(Evaluator& evaluator) {
@@ -147,7 +162,8 @@ void RankedSearch::Restart(Evaluator& evaluator) {
 }
 
 RankedSearch::Samples RankedSearch::Sample(int count, Evaluator& evaluator, Rng& rng) {
-  Draw(count, evaluator, rng);
+  SetSchedule(evaluator);
+  Draw(count, rng);
   NeighborBatch batch;
   batch.moves() = pool_;
   batch.Evaluate(current().placement, evaluator);

@@ -9,10 +9,11 @@
 // `windows` of them put a window of the schedule on one device, and a share `lists` place one by
 // list scheduling (agents/large_neighborhood/window_proposals.h); all kinds of windows are equally
 // likely. The other moves, and replacements of those that would change nothing, come from
-// agents/shared/moves.h.
+// agents/shared/moves.h. If none of the evaluated moves is accepted, the step draws again, up to
+// three times.
 //
-// The step ranks the moves by score + `temperature` times Gumbel noise. This draws without
-// replacement in proportion to exp(score / temperature). It evaluates the first `tries` moves,
+// Moves are ranked by score + `temperature` times Gumbel noise. This draws without
+// replacement in proportion to exp(score / temperature). The first `tries` moves are evaluated,
 // `batch` at a time, without those evaluated from x before. If the best of a batch is at least as
 // good as x, it becomes x, and the rest of the list is applied to the new x. The ranks are then
 // slightly outdated, but to draw and rank again after every improvement costs more time than it
@@ -67,8 +68,13 @@ class RankedSearch : public LocalSearchAgent {
   void Adopted() override;
   void VisitSearch(StateVisitor& v) override;
   void Restart(Evaluator& evaluator);
-  /// Fills pool_ and, with a network, features_.
-  void Draw(int count, Evaluator& evaluator, Rng& rng);
+  /// Evaluates the current placement for its schedule.
+  void SetSchedule(Evaluator& evaluator);
+  /// Fills pool_ and, with a network, features_. @pre the schedule is that of the current placement
+  void Draw(int count, Rng& rng);
+  /// Draws a pool and evaluates its best-ranked moves.
+  /// @return true if the current placement changed
+  bool TryPool(Evaluator& evaluator);
   /// Adds a move to pool_.
   void Propose(Rng& rng);
   /// Returns the moves of the pool, best-ranked first.

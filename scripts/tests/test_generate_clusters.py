@@ -53,7 +53,7 @@ class Program(unittest.TestCase):
     def test_committed_files_are_those_that_are_drawn(self) -> None:
         self.assertEqual(run("--check"), (0, ""))
         unseen = str(generate_clusters.FOLDER.parent / "unseen")
-        self.assertEqual(run("--check", "--seed", "1", "--count", "24", "--output", unseen), (0, ""))
+        self.assertEqual(run("--check", "--seed", "1", "--count", "48", "--output", unseen), (0, ""))
 
     def test_a_changed_or_missing_file_is_found(self) -> None:
         with tempfile.TemporaryDirectory() as parent:

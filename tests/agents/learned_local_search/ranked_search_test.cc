@@ -79,19 +79,25 @@ double MeanLoadOfAims(float weight, double explore = 0) {
   RecordingEvaluator recording(*simulator);
   agent.Step(recording);
   double sum = 0;
+  int moves = 0;
   constexpr int kSteps = 40;
   for (int step = 0; step < kSteps; ++step) {
+    const std::size_t first = recording.placements().size();
     agent.Step(recording);
     const auto& placements = recording.placements();
-    const Placement &tried = placements.back(), &from = placements[placements.size() - 2];
+    const Placement& from = placements[first];
     const Outcome outcome = simulator->Evaluate(from);
-    for (int g = 0; g < problem->num_groups(); ++g) {
-      if (tried.device[g] == from.device[g]) continue;
-      const auto busy = static_cast<double>(outcome.devices[tried.device[g]].busy);
-      sum += busy / static_cast<double>(outcome.step_time) / kSteps;
+    for (std::size_t i = first + 1; i < placements.size(); ++i) {
+      for (int g = 0; g < problem->num_groups(); ++g) {
+        const int aim = placements[i].device[g];
+        if (aim == from.device[g]) continue;
+        sum +=
+            static_cast<double>(outcome.devices[aim].busy) / static_cast<double>(outcome.step_time);
+        ++moves;
+      }
     }
   }
-  return sum;
+  return sum / moves;
 }
 
 TEST_CASE("the moves that the network ranks first are tried first") {
@@ -100,6 +106,25 @@ TEST_CASE("the moves that the network ranks first are tried first") {
 
 TEST_CASE("where they find nothing better others are tried, too") {
   CHECK(MeanLoadOfAims(-1, 1) > 1.25 * MeanLoadOfAims(-1, 0));
+}
+
+TEST_CASE("a schedule serves four pools, fewer if the placement changes") {
+  LearnedLocalSearchConfig config = FewEvaluations();
+  config.tries = config.batch = 1;
+  config.patience = 100000;
+  const auto problem = SmallProblem(4, 40);
+  DefaultRanked agent({problem, 1}, config);
+  const auto simulator = MakeSimulator(problem, {});
+  RecordingEvaluator recording(*simulator);
+  agent.Step(recording);
+  std::set<std::size_t> evaluated;  // in a step: the schedule and a move of each pool; 1: a restart
+  for (int step = 0; step < 400; ++step) {
+    const std::size_t first = recording.placements().size();
+    agent.Step(recording);
+    evaluated.insert(recording.placements().size() - first);
+  }
+  CHECK(evaluated.contains(2));
+  CHECK(*evaluated.rbegin() == 5);
 }
 
 // The largest numbers of groups that move and of devices that they go to, over all that is tried in
