@@ -8,7 +8,7 @@
 namespace emplace {
 
 LearnedLocalSearchConfig::LearnedLocalSearchConfig() {
-  moves.part = 5;
+  moves.part = 5;  // as in the training of the default network
   optimizer.schedule.learning_rate = 2e-3;
 }
 

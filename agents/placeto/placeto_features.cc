@@ -120,9 +120,8 @@ PlacetoFeatures::PlacetoFeatures(const Problem& problem,
   if (config.effects && config.one_hot()) {
     throw SettingError(key + ".effects", "expected false with devices: one_hot, got true");
   }
-  const bool costs = config.device_costs;
   const int n = problem.num_groups();
-  fixed_ = Matrix::Zero(n, 2 + config.memory + (costs ? problem.num_devices() : 0));
+  fixed_ = Matrix::Zero(n, 2 + config.memory + (config.device_costs ? problem.num_devices() : 0));
   const std::vector<double> bytes = OutputBytes(problem);
   for (int g = 0; g < n; ++g) {
     fixed_(g, 0) = static_cast<float>(FastestCost(problem, g));
@@ -134,7 +133,7 @@ PlacetoFeatures::PlacetoFeatures(const Problem& problem,
     DivideByLargest(column);
     fixed_.col(c) = column;
   }
-  if (costs) fixed_.rightCols(problem.num_devices()) = StandardizedCosts(problem);
+  if (config.device_costs) fixed_.rightCols(problem.num_devices()) = StandardizedCosts(problem);
   for (const auto& [ends, flow] : Flows(problem)) {
     outputs_[ends.first].push_back({ends.second, flow});
     inputs_[ends.second].push_back({ends.first, flow});
