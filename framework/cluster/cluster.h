@@ -47,9 +47,9 @@ struct DeviceKind {
   std::map<std::string, double> efficiency;          ///< share of peak by op class, in (0, 1]
   int multiprocessors = 0;                           ///< that execute thread blocks; 0: unknown
   double power = 0;                                  ///< [W] limit of the device; 0: unknown
-  /// Replaces `efficiency` for the element type and the op classes of the fit. Needs peak,
+  /// Replace `efficiency` for their element types and ops; FindKernelFit() chooses. They need peak,
   /// memory_bandwidth, multiprocessors and power.
-  std::optional<KernelFit> fitted;
+  std::vector<KernelFit> fitted;
   std::string source;  ///< publication of these figures
 };
 

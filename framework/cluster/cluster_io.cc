@@ -55,8 +55,9 @@ class ClusterReader {
     if (node_.Has("device_kinds")) {
       std::map<std::string, KernelFit> fits;
       for (const auto& [unused, kind] : library_) {
-        if (kind.fitted && !kind.fitted->name.empty())
-          fits.emplace(kind.fitted->name, *kind.fitted);
+        for (const KernelFit& fit : kind.fitted) {
+          if (!fit.name.empty()) fits.emplace(fit.name, fit);
+        }
       }
       inline_kinds_ = ParseDeviceKinds(node_.At("device_kinds"), fits);
     }

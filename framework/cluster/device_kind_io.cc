@@ -40,7 +40,7 @@ std::map<std::string, Interference> ParseKindInterference(const ConfigNode& node
   return figures;
 }
 
-// Reads the fit of a kind: the name of one of `fits`, or a map.
+// Reads a fit of a kind: the name of one of `fits`, or a map.
 KernelFit ParseFitted(const ConfigNode& node,
                       const DeviceKind& kind,
                       const std::map<std::string, KernelFit>& fits) {
@@ -126,7 +126,12 @@ DeviceKind ParseDeviceKind(const std::string& name,
       node.At("power").Fail(fmt::format("expected watts above 0, got {}", kind.power));
     }
   }
-  if (node.Has("fitted")) kind.fitted = ParseFitted(node.At("fitted"), kind, fits);
+  if (node.Has("fitted")) {
+    const ConfigNode fitted = node.At("fitted");
+    const std::vector<ConfigNode> entries =
+        fitted.IsSequence() ? fitted.Elements() : std::vector<ConfigNode>{fitted};
+    for (const ConfigNode& entry : entries) kind.fitted.push_back(ParseFitted(entry, kind, fits));
+  }
   if (node.Has("source")) kind.source = node.At("source").AsString();
   return kind;
 }
@@ -226,7 +231,12 @@ std::string FormatDeviceKind(const DeviceKind& kind) {
   if (kind.multiprocessors > 0)
     text += fmt::format("    multiprocessors: {}\n", kind.multiprocessors);
   if (kind.power > 0) text += fmt::format("    power: {}\n", kind.power);
-  if (kind.fitted) text += fmt::format("    fitted: {}\n", FormatKernelFit(*kind.fitted));
+  if (!kind.fitted.empty()) {
+    std::vector<std::string> texts;
+    for (const KernelFit& fit : kind.fitted) texts.push_back(FormatKernelFit(fit));
+    const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
+    text += "    fitted: " + (texts.size() > 1 ? "[" + joined + "]" : joined) + "\n";
+  }
   if (!kind.source.empty()) text += fmt::format("    source: {}\n", QuoteYaml(kind.source));
   return text;
 }

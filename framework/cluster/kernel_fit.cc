@@ -41,25 +41,52 @@ KernelFit::Tile ParseTile(const ConfigNode& node) {
   return tile;
 }
 
+// Throws unless each key is one of `classes` or a kind of op with its framework's prefix.
+void RequireOps(const ConfigNode& node, const std::vector<std::string>& classes) {
+  std::vector<std::string> known = classes;
+  for (const std::string& key : node.Keys()) {
+    if (key.find('.') != std::string::npos) known.push_back(key);
+  }
+  node.RequireKnownKeys(known);
+}
+
+std::string SharesText(const std::map<std::string, double>& shares) {
+  std::vector<std::string> texts;
+  for (const auto& [key, share] : shares) texts.push_back(fmt::format("{}: {}", key, share));
+  return fmt::format("{{{}}}", fmt::join(texts, ", "));
+}
+
 }  // namespace
 
-double SustainedShare(const DeviceKind& kind) {
-  const double teraflops = kind.peak.at(kind.fitted->dtype) / 1e12;
-  return std::min(1.0, std::sqrt(kind.power / (teraflops * kind.fitted->watts)));
+double SustainedShare(const DeviceKind& kind, const KernelFit& fit) {
+  const double teraflops = kind.peak.at(fit.dtype) / 1e12;
+  return std::min(1.0, std::sqrt(kind.power / (teraflops * fit.watts)));
+}
+
+KernelFitEntry FindKernelFit(const DeviceKind& kind,
+                             std::string_view dtype,
+                             const std::string& op_kind,
+                             OpClass op_class) {
+  for (const std::string& key : {op_kind, std::string(ToString(op_class))}) {
+    for (const KernelFit& fit : kind.fitted) {
+      if (fit.dtype == dtype && fit.bandwidth.count(key) > 0) return {&fit, key};
+    }
+  }
+  return {};
 }
 
 double FittedKernelTime(const DeviceKind& kind,
+                        const KernelFitEntry& entry,
                         OpClass op_class,
                         const std::array<double, 3>& product,
                         double flops,
                         double bytes) {
-  const KernelFit& fit = *kind.fitted;
-  const double share = fit.bandwidth.at(std::string(ToString(op_class)));
-  double seconds = bytes / (kind.memory_bandwidth * share);
+  const KernelFit& fit = *entry.fit;
+  const double rate = kind.peak.at(fit.dtype) * SustainedShare(kind, fit);
+  double seconds = bytes / (kind.memory_bandwidth * fit.bandwidth.at(entry.key));
   if (op_class == OpClass::kMatmul) {
     const auto [batch, rows, columns] = product;
     const double depth = flops / (2 * batch * rows * columns);
-    const double rate = kind.peak.at(fit.dtype) * SustainedShare(kind);
     double compute = std::numeric_limits<double>::infinity();
     for (const KernelFit::Tile& tile : fit.tiles) {
       const double blocks = batch * std::ceil(rows / tile.rows) * std::ceil(columns / tile.columns);
@@ -69,13 +96,24 @@ double FittedKernelTime(const DeviceKind& kind,
       compute = std::min(compute, waves * wave_flops / (rate * tile.share));
     }
     seconds = std::max(seconds, compute);
+  } else if (const auto share = fit.compute.find(entry.key); share != fit.compute.end()) {
+    seconds = std::max(seconds, flops / (rate * share->second));
   }
-  return static_cast<double>(fit.start) + seconds * 1e9;
+  const auto start = fit.starts.find(entry.key);
+  return static_cast<double>(start == fit.starts.end() ? fit.start : start->second) + seconds * 1e9;
 }
 
 KernelFit ParseKernelFit(const ConfigNode& node) {
-  static const std::vector<std::string> keys{
-      "name", "dtype", "watts", "tile_start", "tiles", "bandwidth", "start", "error"};
+  static const std::vector<std::string> keys{"name",
+                                             "dtype",
+                                             "watts",
+                                             "tile_start",
+                                             "tiles",
+                                             "bandwidth",
+                                             "compute",
+                                             "starts",
+                                             "start",
+                                             "error"};
   node.RequireKnownKeys(keys);
   KernelFit fit;
   if (node.Has("name")) fit.name = node.At("name").AsString();
@@ -85,13 +123,25 @@ KernelFit ParseKernelFit(const ConfigNode& node) {
     ThrowUnknown(node.At("dtype").Where(), "element type", fit.dtype, dtypes);
   }
   fit.watts = ParseAtLeast(node.At("watts"), 1e-3);
-  fit.tile_start = ParseAtLeast(node.At("tile_start"), 0);
-  for (const ConfigNode& tile : node.At("tiles").Elements()) fit.tiles.push_back(ParseTile(tile));
-  if (fit.tiles.empty()) node.At("tiles").Fail("expected at least one tile");
   const ConfigNode bandwidth = node.At("bandwidth");
-  bandwidth.RequireKnownKeys(OpClassNames());
-  for (const std::string& op_class : bandwidth.Keys()) {
-    fit.bandwidth[op_class] = ParseShare(bandwidth.At(op_class));
+  RequireOps(bandwidth, OpClassNames());
+  for (const std::string& key : bandwidth.Keys()) {
+    fit.bandwidth[key] = ParseShare(bandwidth.At(key));
+  }
+  if (fit.bandwidth.count(std::string(ToString(OpClass::kMatmul))) > 0) {
+    fit.tile_start = ParseAtLeast(node.At("tile_start"), 0);
+    for (const ConfigNode& tile : node.At("tiles").Elements()) fit.tiles.push_back(ParseTile(tile));
+    if (fit.tiles.empty()) node.At("tiles").Fail("expected at least one tile");
+  }
+  if (node.Has("compute")) {
+    const ConfigNode compute = node.At("compute");
+    compute.RequireKnownKeys(bandwidth.Keys());
+    for (const std::string& key : compute.Keys()) fit.compute[key] = ParseShare(compute.At(key));
+  }
+  if (node.Has("starts")) {
+    const ConfigNode starts = node.At("starts");
+    starts.RequireKnownKeys(bandwidth.Keys());
+    for (const std::string& key : starts.Keys()) fit.starts[key] = starts.At(key).AsTime();
   }
   fit.start = node.At("start").AsTime();
   fit.error = ParseAtLeast(node.At("error"), 0);
@@ -99,25 +149,26 @@ KernelFit ParseKernelFit(const ConfigNode& node) {
 }
 
 std::string FormatKernelFit(const KernelFit& fit) {
-  std::vector<std::string> tiles, shares;
-  for (const KernelFit::Tile& tile : fit.tiles) {
-    tiles.push_back(
-        fmt::format("{{rows: {}, columns: {}, share: {}}}", tile.rows, tile.columns, tile.share));
+  std::string text = "{";
+  if (!fit.name.empty()) text += fmt::format("name: {}, ", QuoteYaml(fit.name));
+  text += fmt::format("dtype: {}, watts: {}, ", fit.dtype, fit.watts);
+  if (!fit.tiles.empty()) {
+    std::vector<std::string> tiles;
+    for (const KernelFit::Tile& tile : fit.tiles) {
+      tiles.push_back(
+          fmt::format("{{rows: {}, columns: {}, share: {}}}", tile.rows, tile.columns, tile.share));
+    }
+    text += fmt::format("tile_start: {}, tiles: [{}], ", fit.tile_start, fmt::join(tiles, ", "));
   }
-  for (const auto& [op_class, share] : fit.bandwidth) {
-    shares.push_back(fmt::format("{}: {}", op_class, share));
+  text += fmt::format("bandwidth: {}, ", SharesText(fit.bandwidth));
+  if (!fit.compute.empty()) text += fmt::format("compute: {}, ", SharesText(fit.compute));
+  if (!fit.starts.empty()) {
+    std::vector<std::string> starts;
+    for (const auto& [key, start] : fit.starts)
+      starts.push_back(fmt::format("{}: {}ns", key, start));
+    text += fmt::format("starts: {{{}}}, ", fmt::join(starts, ", "));
   }
-  return fmt::format(
-      "{{{}dtype: {}, watts: {}, tile_start: {}, tiles: [{}], bandwidth: {{{}}}, start: {}ns, "
-      "error: {}}}",
-      fit.name.empty() ? "" : fmt::format("name: {}, ", QuoteYaml(fit.name)),
-      fit.dtype,
-      fit.watts,
-      fit.tile_start,
-      fmt::join(tiles, ", "),
-      fmt::join(shares, ", "),
-      fit.start,
-      fit.error);
+  return text + fmt::format("start: {}ns, error: {}}}", fit.start, fit.error);
 }
 
 }  // namespace emplace

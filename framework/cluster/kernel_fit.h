@@ -12,6 +12,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/base/time.h"
@@ -32,22 +33,39 @@ struct KernelFit {
   std::string dtype;        ///< element type of the kernels: "f32"
   double watts = 0;         ///< [W] that a TFLOP/s takes at the boost clock
   double tile_start = 0;    ///< multiply-adds that the start of a tile element costs
-  std::vector<Tile> tiles;  ///< tiles that the library chooses from
-  std::map<std::string, double> bandwidth;  ///< share of memory bandwidth by op class, in (0, 1]
+  std::vector<Tile> tiles;  ///< tiles that the library chooses from; empty: no products
+  // The keys of these maps are op classes, and kinds of op with the prefix of their framework
+  // ("aten.sum"), which count before their class.
+  std::map<std::string, double> bandwidth;  ///< share of the memory bandwidth, in (0, 1]
+  std::map<std::string, double> compute;    ///< share of the sustained peak; not of products
+  std::map<std::string, Nanos> starts;      ///< [ns] instead of `start`
   Nanos start = 0;                          ///< [ns] kernel without work, with the gap before it
   double error = 0;                         ///< median relative error on GPUs that were left out
   bool operator==(const KernelFit&) const = default;
 };
 
 /// Returns the largest share of the peak that the power of a GPU sustains, in (0, 1].
-/// @pre kind.fitted; its element type has a peak
-double SustainedShare(const DeviceKind& kind);
+/// @pre the element type of `fit` has a peak
+double SustainedShare(const DeviceKind& kind, const KernelFit& fit);
 
-/// Returns the time of a kernel [ns] by kind.fitted.
+/// A fit and the key of its maps that an op has there.
+struct KernelFitEntry {
+  const KernelFit* fit = nullptr;  ///< null: no fit has the op
+  std::string key;
+};
+/// Returns the first fit of kind.fitted for the element type that has a bandwidth for the kind of
+/// op; without one, for the class.
+KernelFitEntry FindKernelFit(const DeviceKind& kind,
+                             std::string_view dtype,
+                             const std::string& op_kind,
+                             OpClass op_class);
+
+/// Returns the time of a kernel [ns].
+/// @param entry    of FindKernelFit(); has a fit
 /// @param product  [batch, rows, columns] of the result of a product; not used by other classes
 /// @param flops    [FLOP]   @param bytes  accessed [B]
-/// @pre kind.fitted has a bandwidth for the class
 double FittedKernelTime(const DeviceKind& kind,
+                        const KernelFitEntry& entry,
                         OpClass op_class,
                         const std::array<double, 3>& product,
                         double flops,

@@ -210,16 +210,14 @@ std::optional<std::array<double, 3>> ProductShape(const Graph& graph, const Op& 
   return largest;
 }
 
-// Returns the cost by the kind's kernel fit; nullopt if it has none for the op.
+// Returns the cost by one of the kind's kernel fits; nullopt if none is for the op.
 std::optional<Cost> KernelCost(const Graph& graph,
                                const Op& op,
                                const Work& work,
                                const DeviceKind& kind) {
-  if (!kind.fitted || kind.device_class == DeviceClass::kNetwork ||
-      kFloatTypes[work.dtype] != kind.fitted->dtype ||
-      kind.fitted->bandwidth.count(std::string(ToString(work.op_class))) == 0) {
-    return std::nullopt;
-  }
+  if (kind.fitted.empty() || kind.device_class == DeviceClass::kNetwork) return std::nullopt;
+  const KernelFitEntry entry = FindKernelFit(kind, kFloatTypes[work.dtype], op.kind, work.op_class);
+  if (entry.fit == nullptr) return std::nullopt;
   std::array<double, 3> product{1, 1, 1};
   if (work.op_class == OpClass::kMatmul) {
     const auto shape = ProductShape(graph, op);
@@ -227,9 +225,9 @@ std::optional<Cost> KernelCost(const Graph& graph,
     product = *shape;
   }
   const auto bytes = static_cast<double>(op.bytes_accessed);
-  return Cost(FittedKernelTime(kind, work.op_class, product, op.flops, bytes),
+  return Cost(FittedKernelTime(kind, entry, work.op_class, product, op.flops, bytes),
               CostSource::kRoofline,
-              1.4826 * kind.fitted->error);
+              1.4826 * entry.fit->error);
 }
 
 Cost ModelCost(const Op& op, const Work& work, const Rates& rates, const std::string& where) {

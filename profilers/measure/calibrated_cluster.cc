@@ -110,7 +110,7 @@ void AddRates(const KindCosts& costs, DeviceKind& kind) {
   if (bandwidth > 0) kind.memory_bandwidth = bandwidth;
 
   kind.efficiency.clear();
-  kind.fitted.reset();
+  kind.fitted.clear();
   const auto set_efficiency = [&](const std::string& key, double share) {
     // More than four digits would exceed the accuracy and make the files less readable.
     if (share > 0) kind.efficiency[key] = std::clamp(std::round(share * 1e4) / 1e4, 1e-4, 1.0);

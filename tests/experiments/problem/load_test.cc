@@ -91,7 +91,7 @@ TEST_CASE("the kinds of a cluster file name fits of the menu") {
             "  own: {class: gpu, peak: {f32: 10TFLOP/s}, memory_bandwidth: 300GB/s, "
             "multiprocessors: 40, power: 100, fitted: nvidia_f32}\n"
             "devices: [{name: d, kind: own}]\n");
-  CHECK(LoadCluster(folder / "c.yaml")->kind_of(0).fitted->name == "nvidia_f32");
+  CHECK(LoadCluster(folder / "c.yaml")->kind_of(0).fitted.at(0).name == "nvidia_f32");
 }
 
 TEST_CASE("the cluster of an instance is in its graph file") {

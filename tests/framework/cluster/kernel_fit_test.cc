@@ -36,6 +36,10 @@ std::string Refusal(const std::string& text) {
       [&] { ParseDeviceKinds(ConfigNode::FromString(text, "kinds")); });
 }
 
+KernelFitEntry Entry(const DeviceKind& kind, const std::string& op_kind, OpClass op_class) {
+  return FindKernelFit(kind, "f32", op_kind, op_class);
+}
+
 void CheckFitRefused(const std::string& from, const std::string& to, const std::string& message) {
   std::string fit = kFit;
   const size_t place = fit.find(from);
@@ -50,10 +54,15 @@ void CheckFitRefused(const std::string& from, const std::string& to, const std::
 
 TEST_CASE("a product takes whole waves of the tile that is done first") {
   const DeviceKind kind = Kind(kFit);
-  CHECK(SustainedShare(kind) == 0.5);
+  CHECK(SustainedShare(kind, kind.fitted.at(0)) == 0.5);
   const auto time = [&](double batch, double rows, double columns, double depth) {
     const double flops = 2 * batch * rows * columns * depth;
-    return FittedKernelTime(kind, OpClass::kMatmul, {batch, rows, columns}, flops, 1000);
+    return FittedKernelTime(kind,
+                            Entry(kind, "MatMul", OpClass::kMatmul),
+                            OpClass::kMatmul,
+                            {batch, rows, columns},
+                            flops,
+                            1000);
   };
   // 2 * 2 * 1 blocks of 64 x 64 on 4 multiprocessors: one wave of 2 * 4 * 64 * 64 * (990 + 10)
   // FLOP at 5 TFLOP/s. In tiles of 32 x 32: 4 times the waves at a quarter of the rate, but a
@@ -72,20 +81,58 @@ TEST_CASE("a product takes whole waves of the tile that is done first") {
 TEST_CASE("bytes bound the time of every class, and a kernel without work takes its start") {
   const DeviceKind kind = Kind(kFit);
   const auto time = [&](OpClass op_class, double bytes) {
-    return FittedKernelTime(kind, op_class, {1, 1, 1}, 2, bytes);
+    return FittedKernelTime(kind, Entry(kind, "Op", op_class), op_class, {1, 1, 1}, 2, bytes);
   };
   CHECK(time(OpClass::kElementwise, 8e6) == doctest::Approx(2000 + 8e6 / 80));  // 100 GB/s * 0.8
   CHECK(time(OpClass::kMatmul, 8e6) == doctest::Approx(2000 + 8e6 / 50));
   CHECK(time(OpClass::kElementwise, 0) == 2000);
 }
 
+TEST_CASE("FLOPs bound the time of classes in `compute`, and `starts` replaces the start") {
+  const DeviceKind kind = Kind(
+      "{dtype: f32, watts: 20, bandwidth: {convolution: 0.8, update: 0.5}, compute: {convolution: "
+      "0.4}, starts: {convolution: 30us, update: 0ns}, start: 2us, error: 0.1}");
+  const auto time = [&](OpClass op_class, double flops, double bytes) {
+    return FittedKernelTime(kind, Entry(kind, "Op", op_class), op_class, {1, 1, 1}, flops, bytes);
+  };
+  // Half of 10 TFLOP/s is sustained, 0.4 of that is reached; 100 GB/s * 0.8.
+  CHECK(time(OpClass::kConvolution, 4e9, 8) == doctest::Approx(30000 + 4e9 / 2e12 * 1e9));
+  CHECK(time(OpClass::kConvolution, 4, 8e6) == doctest::Approx(30000 + 8e6 / 80));
+  CHECK(time(OpClass::kUpdate, 4e9, 5e6) == doctest::Approx(5e6 / 50));
+}
+
+TEST_CASE("a kind of op counts before its class, and the first fit with either") {
+  const auto fit = [](const std::string& dtype, const std::string& bandwidth) {
+    return "{dtype: " + dtype + ", watts: 20, bandwidth: {" + bandwidth +
+           "}, start: 0ns, error: 0}";
+  };
+  DeviceKind kind = Kind("[" + fit("f32", "reduction: 0.1, update: 0.2") + ", " +
+                         fit("f32", "aten.sum: 0.3, update: 0.4") + "]");
+  REQUIRE(kind.fitted.size() == 2);
+  const KernelFitEntry sum = Entry(kind, "aten.sum", OpClass::kReduction);
+  CHECK(sum.fit == &kind.fitted[1]);
+  CHECK(sum.key == "aten.sum");
+  const KernelFitEntry mean = Entry(kind, "aten.mean", OpClass::kReduction);
+  CHECK(mean.fit == &kind.fitted[0]);
+  CHECK(mean.key == "reduction");
+  CHECK(Entry(kind, "optimizer.sgd", OpClass::kUpdate).fit == &kind.fitted[0]);
+  CHECK(Entry(kind, "aten.add", OpClass::kElementwise).fit == nullptr);
+  CHECK(FindKernelFit(kind, "bf16", "aten.sum", OpClass::kReduction).fit == nullptr);
+  const std::string text = "device_kinds:\n" + FormatDeviceKind(kind);
+  INFO(text);
+  const ConfigNode node = ConfigNode::FromString(text, "again").At("device_kinds");
+  CHECK(ParseDeviceKinds(node).at("k").fitted == kind.fitted);
+}
+
 TEST_CASE("enough power sustains the peak") {
-  CHECK(SustainedShare(Kind(kFit, "200")) == 1);
-  CHECK(SustainedShare(Kind(kFit, "1000")) == 1);
+  for (const char* power : {"200", "1000"}) {
+    const DeviceKind kind = Kind(kFit, power);
+    CHECK(SustainedShare(kind, kind.fitted.at(0)) == 1);
+  }
 }
 
 TEST_CASE("a fit reads back equal, in a cluster file as well") {
-  const KernelFit fit = *Kind(kFit).fitted;
+  const KernelFit fit = Kind(kFit).fitted.at(0);
   CHECK(ParseKernelFit(ConfigNode::FromString(FormatKernelFit(fit), "fit")) == fit);
   const Cluster cluster =
       ParseCluster(ConfigNode::FromString("name: c\ndevice_kinds: {" + KindText(kFit) +
@@ -94,7 +141,7 @@ TEST_CASE("a fit reads back equal, in a cluster file as well") {
                    {});
   const Cluster again =
       ParseCluster(ConfigNode::FromString(FormatCluster(cluster), "again.yaml"), {});
-  CHECK(again.kind_of(0).fitted == fit);
+  CHECK(again.kind_of(0).fitted == std::vector<KernelFit>{fit});
   CHECK(again.kind_of(0).power == 50);
   CHECK(again.kind_of(0).multiprocessors == 4);
 }
@@ -105,9 +152,9 @@ TEST_CASE("kinds of a folder name fits of any of its files") {
   std::ofstream(folder / "z.yaml") << fits;
   std::ofstream(folder / "a.yaml") << "device_kinds: {" + KindText("vendor") + "}\n";
   const auto library = ReadDeviceKinds(folder.path());
-  KernelFit named = *Kind(kFit).fitted;
+  KernelFit named = Kind(kFit).fitted.at(0);
   named.name = "vendor";
-  CHECK(library.at("k").fitted == named);
+  CHECK(library.at("k").fitted == std::vector<KernelFit>{named});
   // So do the kinds of a cluster file.
   const auto cluster = [&](const std::string& fitted) {
     return ParseCluster(ConfigNode::FromString("name: c\ndevice_kinds: {" + KindText(fitted) +
@@ -115,10 +162,10 @@ TEST_CASE("kinds of a folder name fits of any of its files") {
                                                "c.yaml"),
                         library);
   };
-  CHECK(cluster("vendor").kind_of(0).fitted == named);
+  CHECK(cluster("vendor").kind_of(0).fitted == std::vector<KernelFit>{named});
   CHECK(ParseCluster(ConfigNode::FromString(FormatCluster(cluster("vendor")), "again.yaml"), {})
             .kind_of(0)
-            .fitted == named);
+            .fitted == std::vector<KernelFit>{named});
   CHECK(testing::MessageOf<InputError>([&] {
           cluster("vendors");
         }).find("unknown fit \"vendors\"; did you mean \"vendor\"?") != std::string::npos);
@@ -145,5 +192,7 @@ TEST_CASE("a wrong value of a fit is refused at its place") {
   CheckFitRefused("rows: 64", "rows: 0", "tiles.0.rows: expected a number from 1 to 4096, got 0");
   CheckFitRefused("share: 1}", "share: 1.5}", "expected a share in (0, 1], got 1.5");
   CheckFitRefused("elementwise: 0.8", "views: 0.8", "unknown key \"views\"");
+  CheckFitRefused(", start", ", compute: {pooling: 0.5}, start", "unknown key \"pooling\"");
+  CheckFitRefused(", start", ", starts: {matmul: 1}, start", "fitted.starts.matmul: ");
   CheckFitRefused("start: 2us, ", "", "the required key \"start\" is missing");
 }
