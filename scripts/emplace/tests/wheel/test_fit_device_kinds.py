@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import importlib.machinery
-import importlib.util
 import io
 import pathlib
 import random
@@ -16,19 +14,12 @@ from typing import Any
 
 from emplace.published import neusight
 
-_SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "fit_device_kinds"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
+
+from script import load  # noqa: E402
+
 _HEADS = {"linear.csv": "OPName,Latency,Device,B,M,N,K", "bmm.csv": "OPName,Latency,Device,B,M,N,K",
           "vec.csv": "OPName,Latency,Device,B,H"}
-
-
-def loaded() -> Any:
-    loader = importlib.machinery.SourceFileLoader("fit_device_kinds", str(_SCRIPT))
-    spec = importlib.util.spec_from_loader("fit_device_kinds", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fit_device_kinds"] = module  # where dataclasses look for the module
-    loader.exec_module(module)
-    return module
 
 
 def write_tables(folder: pathlib.Path, times: dict[str, float] | None = None) -> None:
@@ -49,7 +40,7 @@ def write_tables(folder: pathlib.Path, times: dict[str, float] | None = None) ->
 class FitDeviceKinds(unittest.TestCase):
 
     def test_the_fit_that_made_the_times_is_found(self) -> None:
-        script = loaded()
+        script = load("fit_device_kinds")
         truth = copy.deepcopy(script.START)
         truth["watts"], truth["tile_start"] = 20.0, 30.0
         truth["bandwidth"] = {"elementwise": 0.7, "matmul": 0.4, "normalization": 0.45}
@@ -72,7 +63,7 @@ class FitDeviceKinds(unittest.TestCase):
             self.assertAlmostEqual(fit["bandwidth"][name], share, delta=0.1 * share)
 
     def test_messages(self) -> None:
-        script = loaded()
+        script = load("fit_device_kinds")
         with tempfile.TemporaryDirectory() as text, contextlib.redirect_stderr(io.StringIO()) as err:
             folder = pathlib.Path(text)
             self.assertEqual(script.main([text]), 2)
