@@ -1,6 +1,6 @@
 """`emplace costs`: traces by hand, with the arithmetic beside them, and real ones of the CPU.
 
-The GPU traces are made by hand in the documented forms; none of a real GPU was at hand.
+The GPU traces are made by hand in the documented forms; test_h200_steps.py has a real one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ByHand(TestCase):
         document = json.loads(costs.text)
         self.assertEqual(document["machine"], f"box: {H100}")
         self.assertEqual(document["properties"], {
-            "source": "t.json", "graph": "step", "torch": "2.14.1", "cuda": "13000", "trace_schema": "1",
+            "source": "t.json", "graph": "step", "torch": "2.14.1", "cuda": "13.0", "trace_schema": "1",
             "gpu": "NVIDIA H100 80GB HBM3"})
         kind = document["device_kinds"][0]
         # The first mm: 2 x 4 x 6 x 3 = 144 FLOP in 3 us.
@@ -84,7 +84,7 @@ class ByHand(TestCase):
         self.assertEqual(trace_command.main(arguments), 0)
         properties = json.loads(pathlib.Path(arguments[-1]).read_text(encoding="utf-8"))["properties"]
         self.assertEqual(properties["command"], f"emplace costs {' '.join(arguments[:-1])} '{arguments[-1]}'")
-        self.assertEqual((properties["date"], properties["driver"]), ("2025-07-01 23:00 UTC", "12090"))
+        self.assertEqual((properties["date"], properties["driver"]), ("2025-07-01 23:00 UTC", "CUDA 12.9"))
 
     def test_several_steps_are_samples(self) -> None:
         document = gpu_trace()

@@ -200,7 +200,8 @@ class _Costs:
         if date := max(_date(source.document) for source in self.sources):
             found["date"] = date
         for source in self.sources:
-            found |= {name: str(source.document[key]) for key, name in _PROPERTIES.items() if key in source.document}
+            found |= {name: _version(key, source.document[key]) for key, name in _PROPERTIES.items()
+                      if key in source.document}
             if source.device and source.traces[0].device:
                 found["gpu"] = source.traces[0].device
         return found
@@ -208,6 +209,13 @@ class _Costs:
     def _warn(self, text: str) -> None:
         if text not in self.warnings:
             self.warnings.append(text)
+
+
+def _version(key: str, value: Any) -> str:
+    """Returns the text of a property; CUDA's versions as "13.0" instead of 13000, the driver's as "CUDA 13.0"."""
+    if not key.startswith("cuda_") or not isinstance(value, int):
+        return str(value)
+    return f"{'CUDA ' if key == 'cuda_driver_version' else ''}{value // 1000}.{value % 1000 // 10}"
 
 
 def _date(document: dict[str, Any]) -> str:
