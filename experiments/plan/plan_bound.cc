@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -93,16 +95,17 @@ Ways WaysOf(const PlanSetting& setting,
   return ways;
 }
 
-// Returns the jobs of the layers on a device. [layers]
+// Returns the jobs of the layers, each on the device where it costs least. [layers]
 std::vector<std::vector<Job>> JobsOf(const LayerCosts& costs,
                                      const Ways& ways,
-                                     int device,
+                                     const std::vector<int>& devices,
                                      int micro_batches) {
   std::vector<std::map<std::pair<Nanos, Nanos>, Nanos>> times(
       costs.num_layers);  // by head and tail
   const Nanos unit = std::max<Nanos>(1, ways.longest / 1024);
   for (int op = 0; op < costs.planned.graph.num_ops(); ++op) {
-    const Nanos cost = costs.times.at(op, device);
+    Nanos cost = kMaxNanos;
+    for (int d : devices) cost = std::min(cost, costs.times.at(op, d));
     if (cost == kMaxNanos) continue;
     const Nanos head = ways.head[op] / unit * unit, tail = ways.tail[op] / unit * unit;
     times[costs.layer_of_op[op]][{head, tail}] += cost * costs.Executions(op, micro_batches);
@@ -147,10 +150,19 @@ PlanBounds::PlanBounds(const PlanSetting& setting,
     }
     Group& to = groups_.emplace_back();
     to.longest = ways.longest;
+    std::vector<int> first;  // of each class
+    for (const auto& [kind, devices] : of_kind) {
+      first.push_back(devices[0]);
+      to.slots.insert(to.slots.end(), devices.size(), std::get<3>(kind));
+    }
+    std::ranges::sort(to.slots, std::greater<>());
+    for (const std::vector<Job>& jobs : JobsOf(costs, ways, first, micro_batches_)) {
+      to.jobs.insert(to.jobs.end(), jobs.begin(), jobs.end());
+    }
     for (auto& [kind, devices] : of_kind) {
       EqualDevices& on = to.classes.emplace_back();
       on.slots = period ? 1 : std::get<3>(kind);
-      on.jobs = JobsOf(costs, ways, devices[0], micro_batches_);
+      on.jobs = JobsOf(costs, ways, {devices[0]}, micro_batches_);
       on.known.assign(std::size_t(costs.num_layers) * (costs.num_layers + 1), -1);
       on.devices = std::move(devices);
     }
@@ -198,6 +210,17 @@ std::vector<Nanos> PlanBounds::WithStages(Schedule schedule) {
     }
   }
   return bounds;
+}
+
+Nanos PlanBounds::Interleaved(int num_devices) const {
+  Nanos bound = 0;
+  for (const Group& group : groups_) {
+    std::vector<Job> jobs = group.jobs;
+    const auto end = group.slots.begin() + num_devices;
+    const int slots = std::accumulate(group.slots.begin(), end, 0);
+    bound = std::max({bound, group.longest, OneMachineBound(jobs, slots)});
+  }
+  return bound;
 }
 
 std::vector<Nanos> AllReduceTimes(const PlanSetting& setting,

@@ -24,6 +24,9 @@
 // far as LayerCosts::CanFit() knows: a dynamic program (BalanceStages()). The longest way is a
 // bound, too.
 //
+// Interleaved: a device may have any layers. The one-machine bound of all jobs on the slots of all
+// devices, each at its least cost, and the longest way.
+//
 // Objective::kPeriod: the work of a stage, as devices wait for nothing then.
 //
 // Left out: transfers, activations that only other layers read, and devices on which no stages run.
@@ -47,7 +50,12 @@ class PlanBounds {
 
   /// Returns the bounds of plans with 1, 2, ... stages; kMaxNanos where none fits. [least number of
   /// layers and of devices with stages in a group]
+  /// @param schedule  GPipe or 1F1B
   std::vector<Nanos> WithStages(Schedule schedule);
+
+  /// Returns a bound of interleaved plans with stages on so many devices of each group, for any
+  /// number of virtual stages.
+  Nanos Interleaved(int num_devices) const;
 
  private:
   /// The bounds of stages on a class of equal devices.
@@ -59,6 +67,8 @@ class PlanBounds {
   };
   struct Group {
     std::vector<EqualDevices> classes;
+    std::vector<Job> jobs;   // of all layers
+    std::vector<int> slots;  // of the devices with stages, the most first
     Nanos longest = 0;
   };
 

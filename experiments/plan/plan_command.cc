@@ -39,23 +39,20 @@ struct PlanOptions {
   std::string cluster, costs, plan, placement, semantics = "stream", schedule = "1f1b", write;
   std::string objective = "step_time", output, to;
   PlanSearchOptions search{.seconds = 60};
+  int virtual_stages = 0;  // 0: not given
   bool json = false;
 };
 
-Schedule ParseSchedule(const std::string& text) {
-  if (text == "gpipe") return Schedule::kGpipe;
-  static const std::vector<std::string> kChoices = {"gpipe", "1f1b"};
-  if (text != "1f1b") ThrowUnknown("--schedule", "schedule", text, kChoices);
-  return Schedule::k1F1B;
-}
-
-std::vector<std::vector<int>> GroupsOf(const ConfigNode& file,
-                                       const Plan& plan,
-                                       const Cluster& cluster) {
+// Returns what `make` returns. A setting that it refuses gets its place in the plan's file, or its
+// option.
+template <class Make>
+auto WithPlace(const ConfigNode& file, const Make& make) {
   try {
-    return DeviceGroups(plan, cluster);
+    return make();
   } catch (const SettingError& error) {
     if (file.Has(error.key())) file.At(error.key()).Fail(error.message());
+    if (error.key() == "schedule") throw InputError("--schedule: " + error.message());
+    if (error.key() == "virtual_stages") throw InputError("--virtual-stages: " + error.message());
     throw;
   }
 }
@@ -79,6 +76,7 @@ nlohmann::ordered_json PlanJson(const PlanSetting& setting,
           {"micro_batches", plan.micro_batches},
           {"recompute", plan.recompute},
           {"schedule", options.schedule},
+          {"virtual_stages", options.virtual_stages},
           {"semantics", options.semantics},
           {"objective", options.objective},
           {"step_time_ns", figures.outcome.step_time},
@@ -92,6 +90,7 @@ std::string Counted(int number, const char* what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
+// @param schedule  ScheduleText()
 std::string MicroBatchesOf(const Plan& plan, const std::string& schedule) {
   return fmt::format(
       "{} micro-batch{}, {}", plan.micro_batches, plan.micro_batches == 1 ? "" : "es", schedule);
@@ -100,6 +99,7 @@ std::string MicroBatchesOf(const Plan& plan, const std::string& schedule) {
 std::string PlanText(const PlanSetting& setting,
                      const Plan& plan,
                      const PlanOptions& options,
+                     const std::string& schedule,
                      const PlacedPlan& placed,
                      const PlanFigures& figures,
                      const std::vector<NamedOutcome>& outcomes) {
@@ -112,7 +112,7 @@ std::string PlanText(const PlanSetting& setting,
       setting.cluster->name(),
       Counted(plan.replicas, "replica"),
       Counted(placed.num_stages, "stage"),
-      MicroBatchesOf(plan, options.schedule),
+      MicroBatchesOf(plan, schedule),
       options.semantics,
       setting.objective == Objective::kPeriod ? "period" : "step time",
       FormatTime(figures.outcome.step_time),
@@ -155,14 +155,22 @@ void WritePicture(const PlanSetting& setting,
                       FormatPlanPicture(*placed.problem, placed.ops, timeline, title));
 }
 
-int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
+int RunSinglePlan(PlanOptions options, const PlanSetting& setting) {
   const ConfigNode file = ConfigNode::FromFile(options.plan);
   const Plan plan = ReadFields<Plan>(file);
-  const Schedule schedule = ParseSchedule(options.schedule);
-  const auto groups = GroupsOf(file, plan, *setting.cluster);
+  const Schedule schedule = ParseSchedule(options.schedule, "--schedule");
+  if (options.virtual_stages == 0) {
+    options.virtual_stages = schedule == Schedule::kInterleaved ? 2 : 1;
+  }
+  const auto groups = WithPlace(file, [&] { return DeviceGroups(plan, *setting.cluster); });
   ReplicaDevices devices;
   if (options.placement.empty()) {
-    devices = EqualStages(setting, groups);
+    devices = WithPlace(file, [&] {
+      return options.virtual_stages == 1
+                 ? EqualStages(setting, groups)
+                 : EvenVirtualStages(
+                       setting, groups, options.search.layers, options.virtual_stages);
+    });
   } else {
     const PlacementFile placement =
         ReadPlacement(options.placement, *setting.step, *setting.cluster, PrintWarning);
@@ -172,15 +180,18 @@ int RunSinglePlan(const PlanOptions& options, PlanSetting setting) {
   }
   const bool one = options.write.empty() && OneIsEnough(setting, plan, groups, devices);
   if (one) devices.resize(1);
-  const PlacedPlan placed = PlacePlan(setting, plan, devices, schedule, one);
+  const PlacedPlan placed = WithPlace(file, [&] {
+    return PlacePlan(setting, plan, devices, schedule, one, options.virtual_stages);
+  });
+  const std::string text = ScheduleText(schedule, options.virtual_stages);
   const PlanFigures figures = FiguresOf(setting, placed);
   if (!options.write.empty()) {
     WritePlacedPlan(setting, placed, figures.outcome.step_time, options.write);
-    WritePicture(setting, placed, plan, options.schedule, options.write);
+    WritePicture(setting, placed, plan, text, options.write);
   }
   const auto outcomes = OutcomesByName(setting, groups, placed, figures.outcome);
   Print(options.json ? PlanJson(setting, plan, options, placed, figures, outcomes).dump(2) + "\n"
-                     : PlanText(setting, plan, options, placed, figures, outcomes));
+                     : PlanText(setting, plan, options, text, placed, figures, outcomes));
   return 0;
 }
 
@@ -207,10 +218,12 @@ int MicroBatchOf(const Graph& graph, const std::string& path, int batch) {
 }
 
 int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
-  if (!options.placement.empty() || !options.write.empty()) {
+  for (const auto& [given, option] : {std::pair(!options.placement.empty(), "--placement"),
+                                      std::pair(!options.write.empty(), "--write"),
+                                      std::pair(options.virtual_stages > 0, "--virtual-stages")}) {
+    if (!given) continue;
     throw InputError(
-        fmt::format("{}: applies to --plan only; a search writes its best plan with -o",
-                    options.placement.empty() ? "--write" : "--placement"));
+        fmt::format("{}: applies to --plan only; a search writes its best plan with -o", option));
   }
   std::vector<PlanGraph> graphs;
   for (const std::string& name : options.graphs) {
@@ -235,6 +248,7 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
   search.stop = StopRequest::requested;
   search.place = !options.output.empty();
   search.move_ops = true;
+  search.interleaved = options.to.empty() || options.to == "megatron";
   const PlanSearchResult result = SearchPlansOfRanks(graphs, search);
   if (result.placed) {
     const FoundPlan& best = result.plans[0];
@@ -242,7 +256,7 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
     WritePicture(graphs[best.graph].setting,
                  *result.placed,
                  best.plan,
-                 best.schedule == Schedule::kGpipe ? "gpipe" : "1f1b",
+                 ScheduleText(best.schedule, best.virtual_stages),
                  options.output);
     WriteFileAtomically(std::filesystem::path(options.output) / "plan.yaml",
                         WriteFields(best.plan));
@@ -305,7 +319,7 @@ int RunPlanCommand(const PlanOptions& options, const Command& command) {
   if (options.plan.empty()) return RunPlanSearch(options, setting);
   SetFirstRank(setting);
   CheckDeviceKinds(*setting.step, setting.cluster.get(), setting.where);
-  return RunSinglePlan(options, std::move(setting));
+  return RunSinglePlan(options, setting);
 }
 
 }  // namespace
@@ -336,13 +350,19 @@ void AddPlanCommand(Command program) {
   command.Add("--placement",
               options->placement,
               "with --plan: placement file of the step's ops on the devices of the first replica; "
-              "the other replicas mirror it. Default: contiguous stages of about equal cost");
+              "the other replicas mirror it. Default: contiguous stages of about equal cost; "
+              "virtual stages of about equal numbers of layers");
   command.Add("--semantics", options->semantics, SemanticsHelp()).ShowDefault();
   command
       .Add("--schedule",
            options->schedule,
-           "with --plan: order of the passes of a stage, gpipe or 1f1b")
+           "with --plan: order of the passes of a device, gpipe, 1f1b or interleaved")
       .ShowDefault();
+  command
+      .Add("--virtual-stages",
+           options->virtual_stages,
+           "with --schedule interleaved: virtual stages of each device; default: 2")
+      .Positive();
   command
       .Add("--write",
            options->write,
@@ -384,7 +404,9 @@ void AddPlanCommand(Command program) {
   command.Footer(
       "Bubble: share of the step in which the devices that have work are idle. Communication: "
       "share "
-      "of the\nstep time that would be saved if transfers and all-reduces took no time.");
+      "of the\nstep time that would be saved if transfers and all-reduces took no time. "
+      "Interleaved "
+      "x 2: with\n2 virtual stages on each device.");
   command.Does([options, command] { return RunPlanCommand(*options, command); });
 }
 

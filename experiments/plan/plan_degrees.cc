@@ -17,43 +17,7 @@ namespace emplace {
 namespace {
 
 constexpr std::int64_t kReduceBytes = 25'000'000;
-
-GraphFacts FactsOf(const PlanGraph& graph, const PlanSearchOptions& options) {
-  const PlanSetting& setting = graph.setting;
-  const Cluster& cluster = *setting.cluster;
-  const Costs costs =
-      ComputeCosts(*setting.step,
-                   cluster,
-                   setting.where,
-                   {.table = setting.table.get(), .apart = CountsNeighbors(setting.semantics)});
-  GraphFacts facts;
-  facts.alike = DevicesOfEqualCosts(costs);
-  for (int d = 0; d < costs.num_devices; ++d) {
-    int first = 0;  // being interchangeable is transitive
-    while (first < d &&
-           !(facts.exchange[first] == first && Interchangeable(cluster, facts.alike, first, d))) {
-      ++first;
-    }
-    facts.exchange.push_back(first);
-  }
-  std::vector<double> weight;
-  for (int op = 0; op < costs.num_ops; ++op) {
-    std::uint64_t mask = 0;
-    Nanos least = kMaxNanos;
-    for (int d = 0; d < costs.num_devices; ++d) {
-      if (costs.allowed(op, d)) mask |= std::uint64_t{1} << d;
-      least = std::min(least, costs.at(op, d));
-    }
-    facts.allowed.push_back(mask);
-    weight.push_back(least < kMaxNanos ? static_cast<double>(least) : 0);
-  }
-  facts.layers = FindLayers(*setting.step, options.layers, weight);
-  const std::vector<std::string> blocks = facts.layers.RecomputeAll();
-  const bool several = options.batch > graph.size;
-  facts.costs[0] = SumLayers(setting, facts.layers, {}, several);
-  if (!blocks.empty()) facts.costs[1] = SumLayers(setting, facts.layers, blocks, several);
-  return facts;
-}
+constexpr int kMostVirtualStages = 4;  // of a device
 
 // Returns the divisions of the devices for all numbers of replicas that some graph divides.
 std::vector<Division> DivisionsOf(const std::vector<PlanGraph>& graphs,
@@ -117,7 +81,11 @@ void ImproveEstimate(const PlanDegrees& all, const PlanSetting& setting, Degrees
 }
 
 // Adds the degrees of a graph and a division with each number of stages and each schedule.
-void AddDegrees(const PlanGraph& graph, const FoundPlan& plan, int number, PlanDegrees& all) {
+void AddDegrees(const PlanGraph& graph,
+                const FoundPlan& plan,
+                int number,
+                bool interleaved,
+                PlanDegrees& all) {
   const PlanSetting& setting = graph.setting;
   const Division& division = all.divisions[number];
   const GraphFacts& facts = all.facts[plan.graph];
@@ -127,14 +95,30 @@ void AddDegrees(const PlanGraph& graph, const FoundPlan& plan, int number, PlanD
   degrees.reduce_ns_per_byte =
       static_cast<double>(AllReduceTimes(setting, division.plan, {kReduceBytes})[0]) /
       static_cast<double>(kReduceBytes);
+  const bool has_schedule =
+      plan.plan.micro_batches > 1 && setting.objective == Objective::kStepTime;
+  const std::size_t replicas = division.alike[plan.graph] ? 1 : division.groups.size();
+  const auto add = [&] {
+    ++all.num_degrees;
+    if (std::ranges::any_of(degrees.best.stages, &std::vector<int>::empty, &Stages::end)) {
+      ++all.num_too_large;
+      return;
+    }
+    Degrees added = degrees;
+    ImproveEstimate(all, setting, added);
+    if (added.best.virtual_stages > 1 && added.best.deficit > 0) {
+      ++all.num_too_large;
+      return;
+    }
+    all.bound = std::min(all.bound, added.best.bound);
+    all.degrees.push_back(std::move(added));
+  };
   for (const Schedule schedule : {Schedule::k1F1B, Schedule::kGpipe}) {
-    const bool has_schedule =
-        plan.plan.micro_batches > 1 && setting.objective == Objective::kStepTime;
     if (schedule == Schedule::kGpipe && !has_schedule) continue;
     degrees.best.schedule = schedule;
     const std::vector<Nanos> bounds = plan_bounds.WithStages(schedule);
     std::vector<std::vector<BalancedStages>> balanced;  // [replicas][number of stages]
-    for (std::size_t r = 0; r < (division.alike[plan.graph] ? 1 : division.groups.size()); ++r) {
+    for (std::size_t r = 0; r < replicas; ++r) {
       balanced.push_back(
           BalanceLayers(costs,
                         *setting.cluster,
@@ -148,19 +132,77 @@ void AddDegrees(const PlanGraph& graph, const FoundPlan& plan, int number, PlanD
       degrees.best.bound = bounds[s];
       degrees.best.stages.clear();
       for (const auto& of_replica : balanced) degrees.best.stages.push_back(of_replica[s].stages);
-      ++all.num_degrees;
-      if (std::ranges::any_of(degrees.best.stages, &std::vector<int>::empty, &Stages::end)) {
-        ++all.num_too_large;
-        continue;
+      add();
+    }
+  }
+  degrees.best.schedule = Schedule::kInterleaved;
+  const int most =
+      interleaved && has_schedule ? static_cast<int>(division.stage_devices[0].size()) : 0;
+  for (int stages = 2; stages <= most; ++stages) {
+    if (plan.plan.micro_batches % stages != 0) continue;
+    degrees.best.num_stages = stages;
+    degrees.best.bound = plan_bounds.Interleaved(stages);
+    for (int v = 2; v <= kMostVirtualStages && v * stages <= costs.num_layers; ++v) {
+      degrees.best.virtual_stages = v;
+      degrees.best.stages.clear();
+      for (std::size_t r = 0; r < replicas; ++r) {
+        degrees.best.stages.push_back(
+            EvenStages(costs.num_layers, division.stage_devices[r], stages, v));
       }
-      all.bound = std::min(all.bound, bounds[s]);
-      all.degrees.push_back(degrees);
-      ImproveEstimate(all, setting, all.degrees.back());
+      add();
     }
   }
 }
 
 }  // namespace
+
+GraphFacts FactsOf(const PlanGraph& graph, const PlanSearchOptions& options) {
+  const PlanSetting& setting = graph.setting;
+  const Cluster& cluster = *setting.cluster;
+  const Costs costs =
+      ComputeCosts(*setting.step,
+                   cluster,
+                   setting.where,
+                   {.table = setting.table.get(), .apart = CountsNeighbors(setting.semantics)});
+  GraphFacts facts;
+  facts.alike = DevicesOfEqualCosts(costs);
+  for (int d = 0; d < costs.num_devices; ++d) {
+    int first = 0;  // being interchangeable is transitive
+    while (first < d &&
+           !(facts.exchange[first] == first && Interchangeable(cluster, facts.alike, first, d))) {
+      ++first;
+    }
+    facts.exchange.push_back(first);
+  }
+  std::vector<double> weight;
+  for (int op = 0; op < costs.num_ops; ++op) {
+    std::uint64_t mask = 0;
+    Nanos least = kMaxNanos;
+    for (int d = 0; d < costs.num_devices; ++d) {
+      if (costs.allowed(op, d)) mask |= std::uint64_t{1} << d;
+      least = std::min(least, costs.at(op, d));
+    }
+    facts.allowed.push_back(mask);
+    weight.push_back(least < kMaxNanos ? static_cast<double>(least) : 0);
+  }
+  facts.layers = FindLayers(*setting.step, options.layers, weight);
+  std::vector<bool> has_forward(facts.layers.num_layers());
+  for (int op = 0; op < costs.num_ops; ++op) {
+    const Op& of_step = setting.step->op(op);
+    if (of_step.phase == Phase::kForward && !of_step.IsStorage()) {
+      has_forward[facts.layers.layer_of_op[op]] = true;
+    }
+    for (int d : StageDevices(cluster)) {
+      if (!costs.allowed(op, d)) facts.can_interleave = false;
+    }
+  }
+  if (std::ranges::find(has_forward, false) != has_forward.end()) facts.can_interleave = false;
+  const std::vector<std::string> blocks = facts.layers.RecomputeAll();
+  const bool several = options.batch > graph.size;
+  facts.costs[0] = SumLayers(setting, facts.layers, {}, several);
+  if (!blocks.empty()) facts.costs[1] = SumLayers(setting, facts.layers, blocks, several);
+  return facts;
+}
 
 PlanDegrees FindDegrees(const std::vector<PlanGraph>& graphs, const PlanSearchOptions& options) {
   PlanDegrees all;
@@ -181,11 +223,12 @@ PlanDegrees FindDegrees(const std::vector<PlanGraph>& graphs, const PlanSearchOp
       const int samples = plan.plan.replicas * graphs[g].size;
       if (options.batch % samples != 0) continue;
       plan.plan.micro_batches = options.batch / samples;
-      AddDegrees(graphs[g], plan, static_cast<int>(i), all);
+      const bool interleaved = options.interleaved && all.facts[g].can_interleave;
+      AddDegrees(graphs[g], plan, static_cast<int>(i), interleaved, all);
       if (!all.facts[g].costs[1]) continue;
       plan.recompute = true;
       plan.plan.recompute = all.facts[g].layers.RecomputeAll();
-      AddDegrees(graphs[g], plan, static_cast<int>(i), all);
+      AddDegrees(graphs[g], plan, static_cast<int>(i), interleaved, all);
     }
   }
   return all;

@@ -17,6 +17,10 @@ struct GraphFacts {
   std::vector<int> alike;              ///< DevicesOfEqualCosts()
   std::vector<int> exchange;           ///< [devices] interchangeable ones have equal numbers
   std::optional<LayerCosts> costs[2];  ///< without and with recomputation
+  /// All ops may run on all devices with stages, and each layer has a forward op that is none of a
+  /// parameter or constant: devices then have the virtual stages that layers give them
+  /// (StagesOf()).
+  bool can_interleave = true;
 };
 
 /// A division of the devices into replicas.
@@ -33,6 +37,8 @@ struct Degrees {
   int division = 0;
   double reduce_ns_per_byte = 0;
 };
+
+GraphFacts FactsOf(const PlanGraph& graph, const PlanSearchOptions& options);
 
 struct PlanDegrees {
   std::vector<GraphFacts> facts;  ///< [graphs]

@@ -53,8 +53,10 @@ std::string Megatron(const FoundPlan& plan,
                      int ranks,
                      int micro_batch,
                      int batch) {
-  std::string text = fmt::format(
-      "--tensor-model-parallel-size {}\n--pipeline-model-parallel-size {}\n", ranks, stages.size());
+  std::string text =
+      fmt::format("--tensor-model-parallel-size {}\n--pipeline-model-parallel-size {}\n",
+                  ranks,
+                  plan.num_stages);
   if (stages.size() > 1) {
     std::vector<std::string> layout;
     for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -153,6 +155,14 @@ std::string LaunchSettings(const std::string& framework,
                            int batch) {
   if (std::ranges::find(LaunchTargets(), framework) == LaunchTargets().end()) {
     ThrowUnknown("--to", "framework", framework, LaunchTargets());
+  }
+  if (plan.virtual_stages > 1 && framework != "megatron") {
+    throw InputError(fmt::format(
+        "--to {}: the plan is interleaved, with {} virtual stages on each device, and {} has one "
+        "stage on each; choices: a plan of gpipe or 1f1b, --to megatron",
+        framework,
+        plan.virtual_stages,
+        framework));
   }
   const std::vector<StageLayers> stages = StagesOfPlan(framework, plan, layers);
   if (framework == "deepspeed") {

@@ -21,13 +21,15 @@ const std::vector<std::string>& LaunchTargets();
 ///   takes bounds; recomputation is its activation_checkpoint_interval
 /// - megatron: degrees, sizes of micro-batch and batch, --pipeline-model-parallel-layout
 ///   "Et*3|t*4|t*3L" (E embedding, t a Transformer block, L loss), full recomputation of every
-///   block
+///   block. The layout of an interleaved plan has all virtual stages, of which Megatron divides the
+///   number by the pipeline size
 /// - vllm: pipeline and data parallel sizes, VLLM_PP_LAYER_PARTITION: the blocks of each stage
 /// @param layers       ModelLayers::names of the model
 /// @param ranks        TensorParallelSize()
 /// @param micro_batch  samples of a micro-batch
 /// @param batch        samples of a step
-/// @throws InputError naming the framework: several ranks (deepspeed), stages that differ between
+/// @throws InputError naming the framework: several ranks (deepspeed), virtual stages (deepspeed,
+///   vllm), stages that differ between
 /// replicas, layers that are
 ///   merged ops instead of blocks, a stage without a block (vllm); an unknown name (with the
 ///   choices)

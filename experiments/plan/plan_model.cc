@@ -44,9 +44,9 @@ void AddCuts(const Graph& graph, const std::vector<int>& layer, LayerCosts& cost
   }
 }
 
-// Sums of the layers of a stage.
-struct StageCosts {
-  Nanos forward = 0, backward = 0, sum = 0, update = 0;
+// Sums of the layers of a stage, and its messages.
+struct StageCosts : PassTimes {
+  Nanos update = 0;
   std::int64_t resident = 0, gradient = 0, kept = 0;
 };
 
@@ -176,80 +176,62 @@ Estimate EstimatePlan(const LayerCosts& costs,
                       double reduce_ns_per_byte,
                       Objective objective) {
   const bool period = objective == Objective::kPeriod;
-  const int count = static_cast<int>(stages.end.size());
+  const int count = static_cast<int>(stages.end.size()), num_devices = stages.num_devices();
+  const auto passes = PassesOf(
+      num_devices, count / num_devices, micro_batches, period ? Schedule::kGpipe : schedule);
   std::vector<StageCosts> of;
-  std::vector<Nanos> send(count), receive(count);  // message to the next stage, and back
+  std::vector<PassTimes> times;
   for (int s = 0; s < count; ++s) {
     const int begin = s > 0 ? stages.end[s - 1] : 0;
-    of.push_back(SumStage(costs, begin, stages.end[s], stages.device[s]));
-    if (s + 1 == count) break;
-    const int last = stages.end[s] - 1, a = stages.device[s], b = stages.device[s + 1];
-    if (costs.forward_cut[last] > 0) send[s] = cluster.TransferTime(a, b, costs.forward_cut[last]);
-    if (costs.backward_cut[last] > 0) {
-      receive[s] = cluster.TransferTime(b, a, costs.backward_cut[last]);
+    StageCosts& stage = of.emplace_back(SumStage(costs, begin, stages.end[s], stages.device[s]));
+    if (s + 1 < count) {
+      const int last = stages.end[s] - 1, a = stages.device[s], b = stages.device[s + 1];
+      const std::int64_t forward = costs.forward_cut[last], backward = costs.backward_cut[last];
+      if (forward > 0) stage.send = cluster.TransferTime(a, b, forward);
+      if (backward > 0) stage.receive = cluster.TransferTime(b, a, backward);
     }
+    times.push_back(stage);
   }
   Estimate estimate;
+  std::vector<StageCosts> on(num_devices);  // sums of the stages of each device
   std::int64_t gradients = 0;
-  for (int s = 0; s < count; ++s) {
-    const int in_flight =
-        period || schedule == Schedule::kGpipe ? micro_batches : std::min(micro_batches, count - s);
-    const std::int64_t memory = cluster.device(stages.device[s]).memory;
-    const std::int64_t peak = of[s].resident + of[s].gradient + in_flight * of[s].kept;
+  for (int d = 0; d < num_devices; ++d) {
+    for (int s = d; s < count; s += num_devices) {
+      on[d].backward += of[s].backward;
+      on[d].update += of[s].update;
+      on[d].resident += of[s].resident;
+      on[d].gradient += of[s].gradient;
+    }
+    std::int64_t kept = 0, most = 0;  // from forward to backward passes
+    for (const Pass& pass : passes[d]) {
+      kept += pass.backward ? -of[pass.stage].kept : of[pass.stage].kept;
+      most = std::max(most, kept);
+    }
+    const std::int64_t memory = cluster.device(stages.device[d]).memory;
+    const std::int64_t peak = on[d].resident + on[d].gradient + most;
     if (memory < peak) estimate.deficit += peak - memory;
-    gradients += of[s].gradient;
+    gradients += on[d].gradient;
   }
   if (period) {
     estimate.time = static_cast<Nanos>(reduce_ns_per_byte * static_cast<double>(gradients));
     for (int s = 0; s < count; ++s) {
-      Nanos pass = of[s].forward + of[s].backward + of[s].sum + send[s] + receive[s];
-      if (s > 0) pass += send[s - 1] + receive[s - 1];
+      Nanos pass = of[s].forward + of[s].backward + of[s].sum + of[s].send + of[s].receive;
+      if (s > 0) pass += of[s - 1].send + of[s - 1].receive;
       estimate.time = std::max(estimate.time, micro_batches * pass - of[s].sum + of[s].update);
     }
     return estimate;
   }
-  // Ends of the passes; 0: not yet. Each stage alternates as its schedule says.
-  std::vector<Nanos> forward(std::size_t(count) * micro_batches, -1), backward = forward;
-  std::vector<Nanos> free(count);
-  std::vector<int> done_forward(count), done_backward(count);
-  const auto at = [&](int s, int m) { return std::size_t(s) * micro_batches + m; };
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (int s = 0; s < count; ++s) {
-      const int ahead = schedule == Schedule::kGpipe ? micro_batches : count - 1 - s;
-      while (done_backward[s] < micro_batches) {
-        const int f = done_forward[s], b = done_backward[s];
-        const bool is_forward = f < micro_batches && f - b <= ahead;
-        Nanos ready = 0;
-        if (is_forward) {
-          if (s > 0) ready = forward[at(s - 1, f)];
-        } else {
-          ready = s + 1 < count ? backward[at(s + 1, b)] : forward[at(s, b)];
-        }
-        if (ready < 0) break;
-        if (is_forward && s > 0) ready += send[s - 1];
-        if (!is_forward && s + 1 < count) ready += receive[s];
-        free[s] = std::max(free[s], ready);
-        if (is_forward) {
-          forward[at(s, f)] = free[s] += of[s].forward;
-          ++done_forward[s];
-        } else {
-          backward[at(s, b)] = free[s] += of[s].backward + (b > 0 ? of[s].sum : 0);
-          ++done_backward[s];
-        }
-        progress = true;
-      }
-    }
-  }
-  for (int s = 0; s < count; ++s) {
-    Nanos end = free[s];
+  const auto ends = PassEnds(passes, times, micro_batches);
+  for (int d = 0; d < num_devices; ++d) {
+    const Pass& last = passes[d].back();
+    Nanos end = ends[last.backward][std::size_t(last.stage) * micro_batches + last.micro_batch];
     if (reduce_ns_per_byte > 0) {
       // All-reduces overlap with the last backward pass, except for a fifth of it.
       const auto reduce =
-          static_cast<Nanos>(reduce_ns_per_byte * static_cast<double>(of[s].gradient));
-      end += std::max(reduce - of[s].backward * 4 / 5, reduce / 5);
+          static_cast<Nanos>(reduce_ns_per_byte * static_cast<double>(on[d].gradient));
+      end += std::max(reduce - on[d].backward * 4 / 5, reduce / 5);
     }
-    estimate.time = std::max(estimate.time, end + of[s].update);
+    estimate.time = std::max(estimate.time, end + on[d].update);
   }
   return estimate;
 }

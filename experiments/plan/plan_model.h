@@ -73,7 +73,7 @@ Estimate EstimatePlan(const LayerCosts& costs,
                       Objective objective);
 
 /// Returns the micro-batches in flight of a stage: those that it has received and not given back,
-/// when it begins its first backward pass.
+/// when it begins its first backward pass. GPipe or 1F1B.
 int InFlight(int micro_batches, int following_stages, Schedule schedule);
 
 /// Returns, for 1, 2, ... stages, those whose slowest one takes the least time for its work and

@@ -9,10 +9,6 @@
 namespace emplace {
 namespace {
 
-std::string NameOf(Schedule schedule) {
-  return schedule == Schedule::kGpipe ? "gpipe" : "1f1b";
-}
-
 bool IsPeriod(const std::vector<PlanGraph>& graphs) {
   return graphs[0].setting.objective == Objective::kPeriod;
 }
@@ -49,7 +45,9 @@ std::vector<std::string> DegreesOf(const FoundPlan& plan, const std::vector<Plan
           std::to_string(plan.num_stages),
           fmt::format("{} x {}", plan.plan.micro_batches, graphs[plan.graph].size),
           plan.recompute ? "all" : "none",
-          plan.num_stages > 1 && !IsPeriod(graphs) ? NameOf(plan.schedule) : "-"};
+          plan.num_stages > 1 && !IsPeriod(graphs)
+              ? ScheduleText(plan.schedule, plan.virtual_stages)
+              : "-"};
 }
 
 std::string MemoryText(const FoundPlan& plan, const Cluster& cluster) {
@@ -131,6 +129,7 @@ nlohmann::ordered_json PlanToJson(const FoundPlan& plan,
       {"micro_batch", graphs[plan.graph].size},
       {"recompute", plan.recompute ? "all" : "none"},
       {"schedule", NameOf(plan.schedule)},
+      {"virtual_stages", plan.virtual_stages},
       {"stages", stages},
       {"simulated", plan.simulated},
       {"step_time_ns", plan.step_time},
@@ -150,6 +149,11 @@ nlohmann::ordered_json PlanToJson(const FoundPlan& plan,
 }
 
 }  // namespace
+
+std::string ScheduleText(Schedule schedule, int virtual_stages) {
+  return virtual_stages > 1 ? fmt::format("{} x {}", NameOf(schedule), virtual_stages)
+                            : NameOf(schedule);
+}
 
 std::string FormatPlanSearch(const PlanSearchResult& result,
                              const std::vector<PlanGraph>& graphs,

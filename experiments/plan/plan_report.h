@@ -7,6 +7,9 @@
 
 namespace emplace {
 
+/// Returns "1f1b", "interleaved x 2".
+std::string ScheduleText(Schedule schedule, int virtual_stages);
+
 /// Returns the table of the best plans and of the usual ones, and a sentence that compares them.
 std::string FormatPlanSearch(const PlanSearchResult& result,
                              const std::vector<PlanGraph>& graphs,

@@ -11,12 +11,14 @@
 #include "experiments/plan/plan_degrees.h"
 #include "experiments/plan/plan_divisions.h"
 #include "framework/base/parallel.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
 
 constexpr int kMostSimulated = 48;    // degrees
 constexpr int kMostEnumerated = 300;  // stages of one degree
+constexpr int kMostInterleaved = 30;  // virtual stages of one degree
 constexpr int kMostShown = 10;
 constexpr int kBatch = 4;          // simulations between two looks at the clock
 constexpr int kNeighbors = 8;      // of each plan in a round of halving
@@ -116,7 +118,7 @@ class PlanSearch {
     if (!one && std::ssize(stages) < plan.plan.replicas) {
       devices = MirrorDevices(setting, division.groups, devices[0], "plan");
     }
-    return PlacePlan(setting, plan.plan, devices, plan.schedule, one);
+    return PlacePlan(setting, plan.plan, devices, plan.schedule, one, plan.virtual_stages);
   }
 
   Result SimulateTrial(const Trial& trial) const {
@@ -300,6 +302,7 @@ class PlanSearch {
   // @return false: the time is over
   bool Enumerate(int number) {
     const Degrees& degrees = all_.degrees[number];
+    const std::size_t most = degrees.best.virtual_stages > 1 ? kMostInterleaved : kMostEnumerated;
     std::vector<Trial> trials{{number, {}}};
     for (std::size_t r = 0; r < degrees.best.stages.size(); ++r) {
       const GraphFacts& facts = all_.facts[degrees.best.graph];
@@ -307,8 +310,9 @@ class PlanSearch {
                                                 all_.DivisionOf(degrees).stage_devices[r],
                                                 degrees.best.num_stages,
                                                 facts.exchange,
-                                                kMostEnumerated);
-      if (trials.size() * all.size() > kMostEnumerated) return true;
+                                                most,
+                                                degrees.best.virtual_stages);
+      if (trials.size() * all.size() > most) return true;
       std::vector<Trial> longer;
       for (const Trial& trial : trials) {
         for (const Stages& stages : all) {
@@ -391,6 +395,34 @@ class PlanSearch {
 };
 
 }  // namespace
+
+ReplicaDevices EvenVirtualStages(const PlanSetting& setting,
+                                 const std::vector<std::vector<int>>& groups,
+                                 const std::string& layers,
+                                 int virtual_stages) {
+  const GraphFacts facts = FactsOf({.setting = setting}, {.layers = layers});
+  const int num_layers = facts.layers.num_layers();
+  ReplicaDevices devices;
+  for (const std::vector<int>& group : groups) {
+    std::vector<int> own;
+    std::ranges::copy_if(
+        group, std::back_inserter(own), [&](int d) { return HasStages(*setting.cluster, d); });
+    const int stages = static_cast<int>(own.size());
+    if (stages * virtual_stages > num_layers) {
+      throw SettingError(
+          "virtual_stages",
+          fmt::format("got {}, expected at most {}, as {} stages share {} layers ({})",
+                      virtual_stages,
+                      num_layers / stages,
+                      stages,
+                      num_layers,
+                      facts.layers.found_by));
+    }
+    devices.push_back(DevicesOfStages(
+        facts.layers, facts.allowed, group, EvenStages(num_layers, own, stages, virtual_stages)));
+  }
+  return devices;
+}
 
 PlanSearchResult SearchPlans(const std::vector<PlanGraph>& graphs,
                              const PlanSearchOptions& options) {

@@ -4,16 +4,19 @@
 //
 // 1. Degrees: replicas R (divisors of the number of GPUs; of GPUs of several kinds in their order,
 //    by kind, or with equal shares of each kind), stages S, micro-batches M = batch / (R * size of
-//    the graph), recomputation of no or all blocks, GPipe or 1F1B (1F1B for the period).
-// 2. Dropped: degrees whose resident bytes fit in no stages, and degrees whose lower bound
-//    (plan_bound.h) is at least the best step time.
-// 3. The rest begins with balanced stages (plan_model.h), improved by the estimate. The best
-//    kMostSimulated by the estimate are simulated exactly.
+//    the graph), recomputation of no or all blocks, GPipe, 1F1B or, with 2 to 4 virtual stages on
+//    each device, interleaved (1F1B for the period).
+// 2. Dropped: degrees whose resident bytes fit in no stages, interleaved ones whose estimate (3.)
+//    is too large, and degrees whose lower bound (plan_bound.h) is at least the best step time.
+// 3. The rest begins with balanced stages (plan_model.h), interleaved plans with even ones
+//    (EvenStages()), improved by the estimate. The best kMostSimulated by the estimate are
+//    simulated exactly.
 // 4. Successive halving: the better half tries the neighbours of its stages that look best (a
 //    boundary moved by one or two layers, two devices exchanged, another device), the better half
 //    of these again, up to one, which ends in a local optimum.
-// 5. Degrees with at most kMostEnumerated different stages try all of them, best degrees first. So
-//    the result is the best of all contiguous stages on small problems.
+// 5. Degrees with at most kMostEnumerated different stages (interleaved: kMostInterleaved) try all
+//    of them, best degrees first. So the result is the best of all contiguous stages on small
+//    problems.
 // 6. If fewer than kMostShown degrees were simulated, the best others by the estimate are, too,
 //    with the stages of 3.
 // 7. The ops of a best plan of one replica and several stages are moved one by one (op_moves.h), if
@@ -46,6 +49,7 @@ struct PlanSearchOptions {
   bool place = false;          ///< sets PlanSearchResult::placed
   bool move_ops = false;       ///< sets PlanSearchResult::moved
   bool memory_only = false;    ///< simulates the balanced stages of all degrees and nothing else
+  bool interleaved = true;     ///< tries interleaved plans, too
 };
 
 struct FoundPlan {
@@ -53,6 +57,7 @@ struct FoundPlan {
   Plan plan;
   int num_stages = 1;
   Schedule schedule = Schedule::k1F1B;
+  int virtual_stages = 1;  ///< of each device; more than 1 if the schedule is interleaved
   bool recompute = false;
   std::vector<Stages> stages;  ///< of each replica; of the first one if the others are alike
   Nanos bound = 0;             ///< of its degrees, in 2 above [ns]
@@ -74,8 +79,8 @@ struct UsualPlan {
 struct PlanSearchResult {
   std::vector<FoundPlan> plans;  ///< of different degrees, the best ten first; all if memory_only
   std::vector<UsualPlan> usual;
-  /// No plan of these graphs with contiguous stages has a shorter step [ns]; kMaxNanos if the
-  /// resident bytes of none fit.
+  /// No plan of these graphs and of the degrees that fit, with contiguous stages, has a shorter
+  /// step [ns]; kMaxNanos if the resident bytes of none fit.
   Nanos bound = kMaxNanos;
   int num_degrees = 0, too_large = 0, bounded = 0, too_long = 0, simulated = 0;
   bool complete = true;                  ///< false: the time was over before the search ended
@@ -85,6 +90,15 @@ struct PlanSearchResult {
   /// The best plan with ops moved, if that takes less time. No bound of stages holds for it.
   std::optional<MovedOps> moved;
 };
+
+/// Returns even virtual stages of layers (EvenStages()) for interleaved plans, on the devices of
+/// each group with stages.
+/// @param layers  FindLayers()
+/// @throws SettingError for key "virtual_stages", if there are fewer layers; as FindLayers()
+ReplicaDevices EvenVirtualStages(const PlanSetting& setting,
+                                 const std::vector<std::vector<int>>& groups,
+                                 const std::string& layers,
+                                 int virtual_stages);
 
 /// @throws InputError if no degrees divide (with the sizes of the graphs); as FindLayers(),
 ///   ApplyPlan(), ComputeCosts()

@@ -102,21 +102,22 @@ std::vector<int> OrderOf(const Graph& step,
                          const PlannedGraph& planned,
                          const ReplicaDevices& devices,
                          Schedule schedule,
+                         int virtual_stages,
                          int& num_stages) {
   std::vector<std::vector<int>> stages;
   std::vector<int> counts;
   for (const std::vector<DeviceIndex>& of_replica : devices) {
     const std::vector<int> device_of_op(of_replica.begin(), of_replica.end());
-    stages.push_back(StagesOf(step, device_of_op, counts.emplace_back()));
+    stages.push_back(StagesOf(step, device_of_op, counts.emplace_back(), virtual_stages));
   }
   num_stages = counts[0];
   const auto differ = [&](const std::vector<int>& of_replica) { return of_replica != stages[0]; };
   if (std::ranges::none_of(stages, differ)) {
-    return PipelineOrder(planned, stages[0], num_stages, schedule);
+    return PipelineOrder(planned, stages[0], num_stages, schedule, virtual_stages);
   }
   std::vector<std::vector<int>> orders;
   for (std::size_t r = 0; r < stages.size(); ++r) {
-    orders.push_back(PipelineOrder(planned, stages[r], counts[r], schedule));
+    orders.push_back(PipelineOrder(planned, stages[r], counts[r], schedule, virtual_stages));
   }
   return MergedOrder(planned, orders);
 }
@@ -252,7 +253,8 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
                      const Plan& plan,
                      const ReplicaDevices& devices,
                      Schedule schedule,
-                     bool one) {
+                     bool one,
+                     int virtual_stages) {
   PlacedPlan placed;
   const Grouping together = TogetherInAll(devices);
   PlannedStep step = ApplyPlan(
@@ -268,7 +270,7 @@ PlacedPlan PlacePlan(const PlanSetting& setting,
   }
   placed.device_of_op = PlannedPlacement(step, in_cluster);
   std::vector<int> order =
-      OrderOf(*setting.step, step.planned, devices, schedule, placed.num_stages);
+      OrderOf(*setting.step, step.planned, devices, schedule, virtual_stages, placed.num_stages);
   const bool has_order = EntryOf(setting.semantics).has_issue_order;
   if (!has_order || setting.step->ranks() > 1) {
     step.planned.graph = WithEdges(step.planned, placed.device_of_op, order, has_order);

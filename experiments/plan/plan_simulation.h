@@ -62,13 +62,16 @@ ReplicaDevices EqualStages(const PlanSetting& setting, const std::vector<std::ve
 /// Applies a plan. Ops that are on one device in every replica are placed together: a stage's
 /// gradients share buckets. The issue order is that of the schedule (PipelineOrder()), for each
 /// replica with its own stages.
-/// @param one  only the first replica (Copies::kFirst); `devices` are of this one
-/// @throws InputError as ApplyPlan(), ComputeCosts() and Problem do
+/// @param one             only the first replica (Copies::kFirst); `devices` are of this one
+/// @param virtual_stages  of each device (StagesOf())
+/// @throws InputError as ApplyPlan(), ComputeCosts() and Problem do; SettingError as StagesOf() and
+///   PassesOf()
 PlacedPlan PlacePlan(const PlanSetting& setting,
                      const Plan& plan,
                      const ReplicaDevices& devices,
                      Schedule schedule,
-                     bool one = false);
+                     bool one = false,
+                     int virtual_stages = 1);
 
 /// Returns the placement of the groups of a placed plan's problem.
 Placement PlacementOf(const PlacedPlan& placed);

@@ -14,6 +14,11 @@ struct Suffix {
 
 }  // namespace
 
+int Stages::num_devices() const {
+  if (device.empty()) return 0;
+  return static_cast<int>(std::find(device.begin() + 1, device.end(), device[0]) - device.begin());
+}
+
 bool TooManyClasses(const std::vector<std::vector<int>>& classes) {
   std::size_t states = 1;
   for (const std::vector<int>& devices : classes) {
@@ -94,11 +99,15 @@ std::vector<BalancedStages> BalanceStages(int num_layers,
   return result;
 }
 
-Stages EvenStages(int num_layers, const std::vector<int>& devices, int num_stages) {
+Stages EvenStages(int num_layers,
+                  const std::vector<int>& devices,
+                  int num_stages,
+                  int virtual_stages) {
   Stages stages;
-  for (int s = 0; s < num_stages; ++s) {
-    stages.end.push_back((s + 1) * num_layers / num_stages);
-    stages.device.push_back(devices[s]);
+  const int count = num_stages * virtual_stages;
+  for (int s = 0; s < count; ++s) {
+    stages.end.push_back((s + 1) * num_layers / count);
+    stages.device.push_back(devices[s % num_stages]);
   }
   return stages;
 }
@@ -117,15 +126,17 @@ std::vector<Stages> NeighborsOf(const Stages& stages,
       if (low < end && end < high) neighbors.emplace_back(stages).end[s] = end;
     }
   }
-  for (int s = 0; s < count; ++s) {
-    for (int t = s + 1; t < count; ++t) {
-      if (alike[stages.device[s]] == alike[stages.device[t]]) continue;
-      std::vector<int>& exchanged = neighbors.emplace_back(stages).device;
-      std::swap(exchanged[s], exchanged[t]);
+  const int used = stages.num_devices();
+  const auto exchange = [&](int a, int b) {
+    if (alike[a] == alike[b]) return;
+    for (int& device : neighbors.emplace_back(stages).device) {
+      device = device == a ? b : device == b ? a : device;
     }
+  };
+  for (int s = 0; s < used; ++s) {
+    for (int t = s + 1; t < used; ++t) exchange(stages.device[s], stages.device[t]);
     for (int d : devices) {
-      if (std::ranges::find(stages.device, d) != stages.device.end()) continue;
-      if (alike[stages.device[s]] != alike[d]) neighbors.emplace_back(stages).device[s] = d;
+      if (std::ranges::find(stages.device, d) == stages.device.end()) exchange(stages.device[s], d);
     }
   }
   return neighbors;
@@ -135,12 +146,14 @@ std::vector<Stages> AllStages(int num_layers,
                               const std::vector<int>& devices,
                               int num_stages,
                               const std::vector<int>& alike,
-                              std::size_t most) {
+                              std::size_t most,
+                              int virtual_stages) {
+  const int count = num_stages * virtual_stages;
   std::vector<std::vector<int>> ends, orders;
   std::vector<int> part;
   const std::function<void(int)> cut = [&](int begin) {
     if (ends.size() > most) return;
-    if (static_cast<int>(part.size()) + 1 == num_stages) {
+    if (static_cast<int>(part.size()) + 1 == count) {
       ends.push_back(part);
       ends.back().push_back(num_layers);
       return;
@@ -157,7 +170,8 @@ std::vector<Stages> AllStages(int num_layers,
   const std::function<void()> choose = [&] {
     if (orders.size() > most) return;
     if (static_cast<int>(part.size()) == num_stages) {
-      orders.push_back(part);
+      std::vector<int>& order = orders.emplace_back(part);
+      for (int s = num_stages; s < count; ++s) order.push_back(part[s % num_stages]);
       return;
     }
     for (std::size_t i = 0; i < devices.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The contiguous stages of a replica: layers 0, 1, ... are cut into stages, each on a device of its
-// own.
+// own, or into virtual stages (Schedule::kInterleaved), to which the devices come in turn.
 
 #include <functional>
 #include <vector>
@@ -13,8 +13,10 @@ namespace emplace {
 /// The stages of a replica, in the order of the layers.
 struct Stages {
   std::vector<int> end;     ///< [stages] first layer after the stage
-  std::vector<int> device;  ///< [stages]
+  std::vector<int> device;  ///< [stages]; virtual stages: its devices again and again
 
+  /// Returns the number of different devices.
+  int num_devices() const;
   auto operator<=>(const Stages&) const = default;
 };
 
@@ -45,8 +47,12 @@ std::vector<BalancedStages> BalanceStages(int num_layers,
 /// Returns whether the dynamic program would have more than 4,096 numbers of used devices.
 bool TooManyClasses(const std::vector<std::vector<int>>& classes);
 
-/// Returns stages of about equal numbers of layers, on the devices in their order.
-Stages EvenStages(int num_layers, const std::vector<int>& devices, int num_stages);
+/// Returns stages of about equal numbers of layers, on the devices in their order; with several
+/// virtual stages on each device, all of these.
+Stages EvenStages(int num_layers,
+                  const std::vector<int>& devices,
+                  int num_stages,
+                  int virtual_stages = 1);
 
 /// Returns the neighbours of stages, each with one change: a boundary moved by one or two layers,
 /// two devices exchanged, another device.
@@ -58,10 +64,12 @@ std::vector<Stages> NeighborsOf(const Stages& stages,
                                 const std::vector<int>& alike);
 
 /// Returns all stages, of those that are alike one; none if there are more than `most`.
+/// @param num_stages  of devices; each has so many virtual stages
 std::vector<Stages> AllStages(int num_layers,
                               const std::vector<int>& devices,
                               int num_stages,
                               const std::vector<int>& alike,
-                              std::size_t most);
+                              std::size_t most,
+                              int virtual_stages = 1);
 
 }  // namespace emplace

@@ -2,69 +2,76 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <queue>
-#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "framework/base/error.h"
+#include "framework/config/setting_error.h"
 
 namespace emplace {
 namespace {
 
-/// A forward or backward pass of one micro-batch through one stage.
-struct Pass {
-  bool backward;
-  int micro_batch;
-};
-
-/// Returns the passes of a stage in their order.
-std::vector<Pass> PassesOf(int stage, int num_stages, int count, Schedule schedule) {
-  std::vector<Pass> passes;
-  const int ahead = schedule == Schedule::kGpipe ? count : std::min(count, num_stages - 1 - stage);
-  int forward = 0, backward = 0;
-  while (forward < ahead) passes.push_back({false, forward++});
-  while (forward < count) {
-    passes.push_back({false, forward++});
-    passes.push_back({true, backward++});
-  }
-  while (backward < count) passes.push_back({true, backward++});
-  return passes;
+void RequireVirtualStages(int virtual_stages) {
+  if (virtual_stages >= 1) return;
+  throw SettingError("virtual_stages",
+                     fmt::format("got {}, expected a number above 0", virtual_stages));
 }
 
-/// Begins of all passes of a pipeline whose passes take one unit.
-struct Begins {
-  std::vector<std::vector<int>> forward, backward;  // [stages][micro-batches]
-};
+void RequireSchedule(int num_stages, int virtual_stages, int micro_batches, Schedule schedule) {
+  RequireVirtualStages(virtual_stages);
+  if (virtual_stages == 1) return;
+  if (schedule != Schedule::kInterleaved) {
+    throw SettingError("virtual_stages",
+                       fmt::format("got {}, and a device has one with {}; choices: 1, or schedule "
+                                   "interleaved",
+                                   virtual_stages,
+                                   NameOf(schedule)));
+  }
+  if (num_stages == 1) {
+    throw SettingError("schedule",
+                       "interleaved needs several stages, and a replica has one; choices: gpipe, "
+                       "1f1b");
+  }
+  if (micro_batches % num_stages != 0) {
+    throw SettingError("micro_batches",
+                       fmt::format("got {}, expected a multiple of the {} stages, as the schedule "
+                                   "is interleaved",
+                                   micro_batches,
+                                   num_stages));
+  }
+}
 
-Begins UnitPipeline(int num_stages, int count, Schedule schedule) {
-  Begins begins;
-  begins.forward.assign(num_stages, std::vector<int>(count, -1));
-  begins.backward = begins.forward;
-  std::vector<std::vector<Pass>> passes;
-  for (int s = 0; s < num_stages; ++s) passes.push_back(PassesOf(s, num_stages, count, schedule));
-  std::vector<std::size_t> next(num_stages);
-  std::vector<int> free(num_stages);
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (int s = 0; s < num_stages; ++s) {
-      while (next[s] < passes[s].size()) {
-        const auto [backward, m] = passes[s][next[s]];
-        int ready = 0;
-        if (!backward && s > 0) ready = begins.forward[s - 1][m];
-        if (backward && s < num_stages - 1) ready = begins.backward[s + 1][m];
-        if (backward && s == num_stages - 1) ready = begins.forward[s][m];
-        if (ready < 0) break;
-        const bool first = !backward && s == 0;
-        int& begin = (backward ? begins.backward : begins.forward)[s][m];
-        begin = std::max(free[s], first ? 0 : ready + 1);
-        free[s] = begin + 1;
-        ++next[s];
-        progress = true;
-      }
-    }
+/// Returns the begins of all passes, as PassEnds(), of a pipeline whose passes take one unit.
+std::array<std::vector<Nanos>, 2> UnitPipeline(std::span<const std::vector<Pass>> passes,
+                                               int num_stages,
+                                               int micro_batches) {
+  const std::vector<PassTimes> unit(num_stages, PassTimes{.forward = 1, .backward = 1});
+  auto begins = PassEnds(passes, unit, micro_batches);
+  for (std::vector<Nanos>& of : begins) {
+    for (Nanos& begin : of) --begin;
   }
   return begins;
+}
+
+/// Cuts the ops of each device into at most `count` parts, where most ops of other devices are in
+/// between. [ops] the number of the part
+std::vector<int> PartsOf(std::span<const int> ops, std::span<const int> device_of_op, int count) {
+  std::map<int, std::vector<int>> places;  // in `ops`, by device
+  for (int i = 0; i < std::ssize(ops); ++i) places[device_of_op[ops[i]]].push_back(i);
+  std::vector<int> part(ops.size());
+  for (const auto& [device, of] : places) {
+    std::vector<std::pair<int, std::size_t>> cuts;
+    for (std::size_t i = 1; i < of.size(); ++i) cuts.emplace_back(of[i - 1] - of[i], i);
+    std::ranges::sort(cuts);
+    if (std::ssize(cuts) >= count) cuts.resize(count - 1);
+    for (const auto& [gap, first] : cuts) {
+      for (std::size_t i = first; i < of.size(); ++i) ++part[of[i]];
+    }
+  }
+  return part;
 }
 
 /// Returns true for an all-reduce among replicas; collectives among ranks are parts of passes.
@@ -74,16 +81,97 @@ bool IsReduction(const PlannedOp& op) {
 
 }  // namespace
 
+const std::vector<std::string>& ScheduleNames() {
+  static const std::vector<std::string> kNames = {"gpipe", "1f1b", "interleaved"};
+  return kNames;
+}
+
+const std::string& NameOf(Schedule schedule) {
+  return ScheduleNames()[static_cast<std::size_t>(schedule)];
+}
+
+Schedule ParseSchedule(std::string_view name, std::string_view where) {
+  const std::vector<std::string>& names = ScheduleNames();
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) ThrowUnknown(where, "schedule", name, names);
+  return static_cast<Schedule>(found - names.begin());
+}
+
+std::vector<std::vector<Pass>> PassesOf(int num_stages,
+                                        int virtual_stages,
+                                        int micro_batches,
+                                        Schedule schedule) {
+  RequireSchedule(num_stages, virtual_stages, micro_batches, schedule);
+  const int count = micro_batches * virtual_stages;
+  std::vector<std::vector<Pass>> passes(num_stages);
+  for (int s = 0; s < num_stages; ++s) {
+    const auto add = [&](bool backward, int number) {
+      const int part = number / num_stages % virtual_stages;
+      const int round = number / (num_stages * virtual_stages);
+      passes[s].push_back({backward,
+                           (backward ? virtual_stages - 1 - part : part) * num_stages + s,
+                           round * num_stages + number % num_stages});
+    };
+    const int following = num_stages - 1 - s;
+    int ahead = schedule == Schedule::kGpipe ? count : following;
+    if (virtual_stages > 1) ahead = 2 * following + (virtual_stages - 1) * num_stages;
+    ahead = std::min(ahead, count);
+    for (int i = 0; i < ahead; ++i) add(false, i);
+    for (int i = 0; i < count; ++i) {
+      if (ahead + i < count) add(false, ahead + i);
+      add(true, i);
+    }
+  }
+  return passes;
+}
+
+std::array<std::vector<Nanos>, 2> PassEnds(std::span<const std::vector<Pass>> passes,
+                                           std::span<const PassTimes> times,
+                                           int micro_batches) {
+  const int last = static_cast<int>(times.size()) - 1;
+  std::array<std::vector<Nanos>, 2> ends;
+  ends.fill(std::vector<Nanos>(times.size() * micro_batches, -1));  // -1: not yet
+  std::vector<std::size_t> next(passes.size());
+  std::vector<Nanos> free(passes.size());
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (std::size_t d = 0; d < passes.size(); ++d) {
+      for (; next[d] < passes[d].size(); ++next[d], progress = true) {
+        const auto [backward, stage, m] = passes[d][next[d]];
+        const auto end = [&](int direction, int of) -> Nanos& {
+          return ends[direction][std::size_t(of) * micro_batches + m];
+        };
+        Nanos ready = 0, delay = 0;
+        if (!backward && stage > 0) {
+          ready = end(0, stage - 1);
+          delay = times[stage - 1].send;
+        } else if (backward) {
+          ready = stage < last ? end(1, stage + 1) : end(0, stage);
+          delay = stage < last ? times[stage].receive : 0;
+        }
+        if (ready < 0) break;
+        free[d] = std::max(free[d], ready + delay);
+        free[d] += backward ? times[stage].backward + (m > 0 ? times[stage].sum : 0)
+                            : times[stage].forward;
+        end(backward, stage) = free[d];
+      }
+    }
+  }
+  return ends;
+}
+
 std::vector<int> PipelineOrder(const PlannedGraph& planned,
                                std::span<const int> stage_of_op,
                                int num_stages,
-                               Schedule schedule) {
+                               Schedule schedule,
+                               int virtual_stages) {
   const Graph& graph = planned.graph;
   int count = 1;
   for (const PlannedOp& op : planned.ops) count = std::max(count, op.micro_batch + 1);
-  const Begins begins = UnitPipeline(num_stages, count, schedule);
-  constexpr int kLast = std::numeric_limits<int>::max();
-  std::vector<int> begin(graph.num_ops());
+  const auto begins = UnitPipeline(
+      PassesOf(num_stages, virtual_stages, count, schedule), num_stages * virtual_stages, count);
+  constexpr Nanos kLast = kMaxNanos;
+  std::vector<Nanos> begin(graph.num_ops());
   const auto topological = graph.topological_order();
   for (auto i = topological.rbegin(); i != topological.rend(); ++i) {
     const Op& op = graph.op(*i);
@@ -92,12 +180,12 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
       begin[*i] = kLast;
     } else if (IsReduction(origin) || op.IsStorage()) {
       // The begin of its first reader; that of a collective is replaced below.
-      int least = kLast;
+      Nanos least = kLast;
       for (int reader : graph.successors(*i)) least = std::min(least, begin[reader]);
       begin[*i] = least;
     } else {
-      const auto& passes = op.phase == Phase::kForward ? begins.forward : begins.backward;
-      begin[*i] = passes[stage_of_op[origin.op]][std::max(0, origin.micro_batch)];
+      begin[*i] = begins[op.phase == Phase::kBackward][std::size_t(stage_of_op[origin.op]) * count +
+                                                       std::max(0, origin.micro_batch)];
     }
   }
   for (int op : topological) {
@@ -106,7 +194,7 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
     for (int before : graph.predecessors(op)) begin[op] = std::max(begin[op], begin[before]);
   }
 
-  using Key = std::tuple<int, int>;
+  using Key = std::pair<Nanos, int>;
   std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
   std::vector<int> missing(graph.num_ops());
   for (int op = 0; op < graph.num_ops(); ++op) {
@@ -115,7 +203,7 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
   }
   std::vector<int> order;
   while (!ready.empty()) {
-    const int op = std::get<1>(ready.top());
+    const int op = ready.top().second;
     ready.pop();
     order.push_back(op);
     for (int after : graph.successors(op)) {
@@ -125,12 +213,19 @@ std::vector<int> PipelineOrder(const PlannedGraph& planned,
   return order;
 }
 
-std::vector<int> StagesOf(const Graph& step, std::span<const int> device_of_op, int& num_stages) {
+std::vector<int> StagesOf(const Graph& step,
+                          std::span<const int> device_of_op,
+                          int& num_stages,
+                          int virtual_stages) {
+  RequireVirtualStages(virtual_stages);
   std::map<int, std::pair<double, int>> sums;  // of the positions, by device
+  std::vector<int> forward, backward;
   int position = 0;
   for (int op : step.topological_order()) {
     ++position;
+    if (step.op(op).phase == Phase::kBackward) backward.push_back(op);
     if (step.op(op).phase != Phase::kForward || step.op(op).IsStorage()) continue;
+    forward.push_back(op);
     auto& [sum, count] = sums[device_of_op[op]];
     sum += position;
     ++count;
@@ -140,11 +235,24 @@ std::vector<int> StagesOf(const Graph& step, std::span<const int> device_of_op, 
   std::ranges::sort(means);
   num_stages = std::max(1, static_cast<int>(means.size()));
   std::map<int, int> stage;
-  for (std::size_t i = 0; i < means.size(); ++i) stage[means[i].second] = static_cast<int>(i);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    stage[means[i].second] = static_cast<int>(i);
+    const int ops = sums[means[i].second].second;
+    if (virtual_stages <= ops) continue;
+    throw SettingError(
+        "virtual_stages",
+        fmt::format(
+            "got {}, expected at most {}, the forward ops of stage {}", virtual_stages, ops, i));
+  }
   std::vector<int> stages;
   for (int device : device_of_op) {
     const auto found = stage.find(device);
     stages.push_back(found == stage.end() ? num_stages - 1 : found->second);
+  }
+  std::ranges::reverse(backward);
+  for (const std::vector<int>& ops : {forward, backward}) {
+    const std::vector<int> part = PartsOf(ops, device_of_op, virtual_stages);
+    for (std::size_t i = 0; i < ops.size(); ++i) stages[ops[i]] += part[i] * num_stages;
   }
   return stages;
 }

@@ -165,9 +165,10 @@ class Expected:
             if not allowed(op, machine.devices[d]):
                 raise plans.Refused(f"{op['name']} may not run there")
         step, orders = [plans.whole(op) for op in graph["ops"]], []
-        stages = [plan_orders.stages_of(step, of_replica) for of_replica in devices]
+        schedule, virtual = problem["schedule"], problem["virtual_stages"]
+        stages = [plan_orders.stages_of(step, of_replica, virtual) for of_replica in devices]
         for stage_of_op, count in stages:
-            orders.append(plan_orders.pipeline_order(planned, stage_of_op, count, problem["schedule"]))
+            orders.append(plan_orders.pipeline_order(planned, stage_of_op, count, schedule, virtual))
         self.order = orders[0]
         if any(each != stages[0] for each in stages):
             self.order = merged_order(planned, orders)
@@ -249,8 +250,8 @@ def run_plan(program, problem, folder):
     for option, name in (("cluster", "cluster.yaml"), ("plan", "plan.yaml"), ("write", "out")):
         command += [f"--{option}", str(folder / name)]
     command += ["--placement", str(folder / "placement.json")]
-    for option in ("semantics", "schedule"):
-        command += [f"--{option}", problem[option]]
+    for option in ("semantics", "schedule", "virtual_stages"):
+        command += [f"--{option.replace('_', '-')}", str(problem[option])]
     if (folder / "costs.json").exists():
         command += ["--costs", str(folder / "costs.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

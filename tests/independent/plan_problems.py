@@ -334,29 +334,34 @@ def random_plan(rng, graph, cluster):
     return plan
 
 
-def random_devices(rng, graph, cluster, plan):
-    """A device of the first replica for each op; ops of a label are together."""
+def random_devices(rng, graph, cluster, plan, in_turn):
+    """A device of the first replica for each op; ops of a label are together. in_turn: on two or three devices in
+    turn, as far as they may."""
     machine = Machine(cluster)
     try:
         group = plans.device_groups(plan, machine)[0]
     except plans.Refused:
         group = range(len(machine.devices))
     usual = rng.sample(list(group), rng.randint(1, len(group)))
+    if in_turn:
+        usual = rng.sample(list(group), min(rng.choice([2, 2, 3]), len(group)))
     # Labels are together, and the ops of a layer for the most part.
-    end = rng.choice([1, 1, None])
+    end = None if in_turn else rng.choice([1, 1, None])
     keys = [op.get("colocate") or "/".join(op["name"].split("/")[:end]) for op in graph["ops"]]
     chosen = {}
     for key in keys:
         ops = [op for op, other in zip(graph["ops"], keys) if other == key]
         fit = [d for d in group if all(allowed(op, machine.devices[d]) for op in ops)]
-        if key not in chosen:
+        if in_turn and usual[len(chosen) % len(usual)] in fit:
+            chosen.setdefault(key, usual[len(chosen) % len(usual)])
+        elif key not in chosen:
             chosen[key] = rng.choice([d for d in usual if d in fit] or fit or usual)
     return [chosen[key] for key in keys]
 
 
 def generate(rng):
     """{"graph", "cluster", "plan", "devices" of the step's ops in the first replica, "schedule",
-    "semantics"}"""
+    "virtual_stages", "semantics"}"""
     cluster = random_cluster(rng)
     graph = StepMaker(rng, cluster).make()
     whole = sharded(rng, graph, cluster) if rng.random() < 0.3 else cluster
@@ -365,13 +370,21 @@ def generate(rng):
     except plans.Refused:
         graph_zero, cluster = graph, whole
     plan = random_plan(rng, graph, cluster)
+    schedule, virtual = rng.choice(["gpipe", "1f1b", "interleaved"]), 1
+    if schedule == "interleaved":
+        virtual = rng.choice([1, 2, 2, 3])
+        plan["micro_batches"] = rng.choice([2, 4, 6, 6])
+        if rng.random() < 0.7:  # most groups of several replicas have one device
+            plan = {**plan, "replicas": 1, "states": "replicated"}
+            plan.pop("groups", None)
     names = [device["name"] for device in whole["devices"]]
     first = [names.index(device["name"]) for device in cluster["devices"]]
     return {
         "graph": graph,
         "cluster": whole,
         "plan": plan,
-        "devices": [first[d] for d in random_devices(rng, graph_zero, cluster, plan)],
-        "schedule": rng.choice(["gpipe", "1f1b"]),
+        "devices": [first[d] for d in random_devices(rng, graph_zero, cluster, plan, virtual > 1)],
+        "schedule": schedule,
+        "virtual_stages": virtual,
         "semantics": rng.choice(["queue", "stream"]),
     }

@@ -136,19 +136,18 @@ auto PlacementOf(const PythonPlan& self, nb::handle device_of_op) {
 auto OrderOf(const PythonPlan& self,
              nb::handle stage_of_op,
              int num_stages,
-             const std::string& schedule) {
-  if (num_stages < 1) {
-    throw InputError(fmt::format("num_stages: got {}, expected a number above 0", num_stages));
+             const std::string& schedule,
+             int virtual_stages) {
+  for (const auto& [name, number] :
+       {std::pair("num_stages", num_stages), std::pair("virtual_stages", virtual_stages)}) {
+    if (number >= 1 && number <= 1 << 15) continue;
+    throw InputError(fmt::format("{}: got {}, expected a number above 0", name, number));
   }
-  if (schedule != "gpipe" && schedule != "1f1b") {
-    throw InputError(fmt::format("schedule: got \"{}\", expected one of gpipe, 1f1b", schedule));
-  }
-  const auto stages = InRange(stage_of_op, "stage_of_op", self.step_ops, 0, num_stages);
+  const Schedule parsed = ParseSchedule(schedule, "schedule");
+  const auto stages =
+      InRange(stage_of_op, "stage_of_op", self.step_ops, 0, num_stages * virtual_stages);
   return Owned<std::int32_t>(
-      PipelineOrder(self.applied->planned,
-                    stages,
-                    num_stages,
-                    schedule == "gpipe" ? Schedule::kGpipe : Schedule::k1F1B));
+      PipelineOrder(self.applied->planned, stages, num_stages, parsed, virtual_stages));
 }
 
 PythonGraph OrderedGraph(nb::object graph, nb::handle device_of_op, nb::handle order) {
@@ -320,13 +319,17 @@ Throws InputError naming the wrong key.)");
       nb::arg("stage_of_op"),
       nb::arg("num_stages"),
       nb::arg("schedule") = "1f1b",
+      nb::arg("virtual_stages") = 1,
       nb::sig("def pipeline_order(planned: PlannedStep, stage_of_op: "
-              "numpy.typing.ArrayLike, num_stages: int, schedule: str = '1f1b') -> "
+              "numpy.typing.ArrayLike, num_stages: int, schedule: str = '1f1b', "
+              "virtual_stages: int = 1) -> "
               "numpy.typing.NDArray[numpy.int32]"),
       R"(Returns the issue order of a pipeline, int32 [num_ops], for Problem(issue_order=...) or in_order().
 
 stage_of_op: int [ops of the step], in the order in which micro-batches pass the stages.
-schedule: "gpipe" or "1f1b".)");
+num_stages: devices with stages.
+schedule: "gpipe", "1f1b" or "interleaved".
+virtual_stages: of each device, interleaved; stage k is on device k mod num_stages.)");
   module.def(
       "in_order",
       OrderedGraph,

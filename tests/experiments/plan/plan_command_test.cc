@@ -155,6 +155,42 @@ TEST_CASE("one plan: emplace simulate of the written files gives the same") {
   CHECK(Contains(text, "bubble"));
 }
 
+TEST_CASE("one plan: interleaved") {
+  const PlanFiles files;
+  WriteText(files.folder / "plan.yaml", "replicas: 2\nmicro_batches: 4\n");
+  const std::vector<std::string> options = {"--schedule", "interleaved"};
+  for (const std::string semantics : {"stream", "queue"}) {
+    const ProcessResult result = files.Plan(
+        {"--schedule", "interleaved", "--semantics", semantics, "--write", "out", "--json"});
+    CAPTURE(result.err);
+    REQUIRE(result.exit_code == 0);
+    const Json plan = Json::parse(result.out);
+    CHECK(plan["stages"] == 2);
+    CHECK(plan["schedule"] == "interleaved");
+    CHECK(plan["virtual_stages"] == 2);
+    CHECK(files.Simulated("out")["step_time_ns"] == plan["step_time_ns"]);
+    CHECK(Contains(ReadFile(files.folder / "out/timeline.svg"),
+                   "2 replicas, 2 stages, 4 micro-batches, interleaved x 2; step time"));
+  }
+  CheckRefused(files.Plan({"--schedule", "interleaved", "--virtual-stages", "0"}),
+               2,
+               {"--virtual-stages", "0"});
+  CheckRefused(
+      files.Plan({"--schedule", "interleaved", "--virtual-stages", "3"}),
+      2,
+      {"--virtual-stages: got 3, expected at most 2, as 2 stages share 4 layers (merged ops)"});
+  CheckRefused(files.Plan({"--virtual-stages", "2"}),
+               2,
+               {"--virtual-stages: got 2, and a device has one with 1f1b"});
+  CheckRefused(files.Search({"--virtual-stages", "2"}), 2, {"--virtual-stages: applies to --plan"});
+  WriteText(files.folder / "plan.yaml", "replicas: 2\nmicro_batches: 3\n");
+  CheckRefused(files.Plan(options),
+               2,
+               {"plan.yaml:2:", "micro_batches: got 3, expected a multiple of the 2 stages"});
+  WriteText(files.folder / "plan.yaml", "replicas: 4\nmicro_batches: 2\n");
+  CheckRefused(files.Plan(options), 2, {"--schedule: interleaved needs several stages"});
+}
+
 TEST_CASE("one plan: a placement of the first replica is mirrored") {
   const PlanFiles files;
   std::string devices;

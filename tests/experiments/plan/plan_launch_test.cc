@@ -20,6 +20,14 @@ FoundPlan TwoStages(int end) {
   return plan;
 }
 
+FoundPlan Interleaved() {
+  FoundPlan plan = TwoStages(4);
+  plan.schedule = Schedule::kInterleaved;
+  plan.virtual_stages = 2;
+  plan.stages = {{{2, 3, 4, 6}, {0, 1, 0, 1}}};
+  return plan;
+}
+
 TEST_CASE("Megatron: degrees, layout and sizes") {
   FoundPlan plan = TwoStages(4);
   CHECK(LaunchSettings("megatron", plan, kLayers, 1, 2, 64) ==
@@ -37,8 +45,13 @@ TEST_CASE("Megatron: degrees, layout and sizes") {
   CHECK(LaunchSettings("megatron", plan, kLayers, 4, 1, 8)
             .starts_with("--tensor-model-parallel-size 4\n"));
   // One stage needs no layout.
+  plan.num_stages = 1;
   plan.stages = {{{6}, {0}}};
   CHECK(LaunchSettings("megatron", plan, kLayers, 1, 1, 8).find("layout") == std::string::npos);
+  // Two virtual stages on each of two devices.
+  CHECK(LaunchSettings("megatron", Interleaved(), kLayers, 1, 2, 64)
+            .find("--pipeline-model-parallel-size 2\n"
+                  "--pipeline-model-parallel-layout \"Et*1|t*1|t*1|t*1L\"\n") != std::string::npos);
 }
 
 TEST_CASE("vLLM: the blocks of each stage") {
@@ -92,6 +105,14 @@ TEST_CASE("what a framework cannot do is refused") {
       "one rank, --to megatron");
   CHECK(MessageOf<InputError>([&] { LaunchSettings("megatron", plan, kLayers, 1, 2, 64); }) ==
         "--to megatron: the stages of the replicas differ, which megatron does not know");
+  for (const std::string framework : {"deepspeed", "vllm"}) {
+    CHECK(MessageOf<InputError>([&] {
+            LaunchSettings(framework, Interleaved(), kLayers, 1, 2, 64);
+          }) == "--to " + framework +
+                    ": the plan is interleaved, with 2 virtual stages on each device, and " +
+                    framework +
+                    " has one stage on each; choices: a plan of gpipe or 1f1b, --to megatron");
+  }
   const std::vector<std::string> merged = {
       "unit 0", "unit 1", "unit 2", "unit 3", "unit 4", "unit 5"};
   CHECK(MessageOf<InputError>([&] { LaunchSettings("vllm", TwoStages(4), merged, 1, 2, 64); }) ==

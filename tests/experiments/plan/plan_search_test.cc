@@ -57,9 +57,11 @@ std::vector<PlanGraph> GraphsOf(int layers,
 }
 
 /// All stages of a replica: every boundary, every order of every choice of devices.
+/// @param virtual_stages  of each device, in turn
 std::vector<std::vector<DeviceIndex>> AllPlacements(const Graph& step,
                                                     int layers,
-                                                    const std::vector<int>& devices) {
+                                                    const std::vector<int>& devices,
+                                                    int virtual_stages = 1) {
   std::vector<std::vector<DeviceIndex>> all;
   std::vector<int> order = devices;
   std::ranges::sort(order);
@@ -67,10 +69,12 @@ std::vector<std::vector<DeviceIndex>> AllPlacements(const Graph& step,
     for (int cuts = 0; cuts < 1 << (layers - 1); ++cuts) {
       std::vector<int> of_layer{0};
       for (int l = 1; l < layers; ++l) of_layer.push_back(of_layer.back() + (cuts >> (l - 1) & 1));
-      if (of_layer.back() >= static_cast<int>(order.size())) continue;
+      const int stages = (of_layer.back() + 1) / virtual_stages;
+      if ((of_layer.back() + 1) % virtual_stages != 0) continue;
+      if (stages > static_cast<int>(order.size())) continue;
       std::vector<DeviceIndex> of_op;
       for (const Op& op : step.ops()) {
-        of_op.push_back(static_cast<DeviceIndex>(order[of_layer[op.name.back() - '0']]));
+        of_op.push_back(static_cast<DeviceIndex>(order[of_layer[op.name.back() - '0'] % stages]));
       }
       all.push_back(std::move(of_op));
     }
@@ -82,6 +86,32 @@ std::vector<std::vector<DeviceIndex>> AllPlacements(const Graph& step,
 
 int NumDevices(const std::vector<DeviceIndex>& of_op) {
   return static_cast<int>(std::set<DeviceIndex>(of_op.begin(), of_op.end()).size());
+}
+
+/// Returns all choices of stages for the replicas, with `v` virtual stages on each device.
+std::vector<ReplicaDevices> AllChoices(const PlanGraph& graph,
+                                       const std::vector<std::vector<int>>& groups,
+                                       int layers,
+                                       bool alike,
+                                       int v) {
+  std::vector<ReplicaDevices> choices(1);
+  for (std::size_t r = 0; r < groups.size(); ++r) {
+    std::vector<ReplicaDevices> longer;
+    for (const ReplicaDevices& choice : choices) {
+      if (alike && r > 0) {
+        longer.push_back(choice);
+        longer.back().push_back(MirrorDevices(graph.setting, groups, choice[0], "test")[r]);
+        continue;
+      }
+      for (auto& stages : AllPlacements(*graph.setting.step, layers, groups[r], v)) {
+        if (r > 0 && NumDevices(stages) != NumDevices(choice[0])) continue;
+        longer.push_back(choice);
+        longer.back().push_back(std::move(stages));
+      }
+    }
+    choices = std::move(longer);
+  }
+  return choices;
 }
 
 /// Returns the least step time of all plans that fit, each with all of its replicas simulated.
@@ -96,33 +126,23 @@ Nanos BestOfAll(const std::vector<PlanGraph>& graphs, int batch, int layers, boo
       plan.replicas = replicas;
       plan.micro_batches = batch / (replicas * graph.size);
       const auto groups = DeviceGroups(plan, cluster);
-      std::vector<ReplicaDevices> choices(1);
-      for (int r = 0; r < replicas; ++r) {
-        std::vector<ReplicaDevices> longer;
-        for (const ReplicaDevices& choice : choices) {
-          if (alike && r > 0) {
-            longer.push_back(choice);
-            longer.back().push_back(MirrorDevices(graph.setting, groups, choice[0], "test")[r]);
+      const bool period = graph.setting.objective == Objective::kPeriod;
+      for (int v = 1; v <= (period ? 1 : 4); ++v) {
+        for (const ReplicaDevices& devices : AllChoices(graph, groups, layers, alike, v)) {
+          if (v > 1 && (NumDevices(devices[0]) < 2 || plan.micro_batches % NumDevices(devices[0])))
             continue;
-          }
-          for (auto& stages : AllPlacements(*graph.setting.step, layers, groups[r])) {
-            if (r > 0 && NumDevices(stages) != NumDevices(choice[0])) continue;
-            longer.push_back(choice);
-            longer.back().push_back(std::move(stages));
-          }
-        }
-        choices = std::move(longer);
-      }
-      for (const bool recompute : {false, true}) {
-        plan.recompute.clear();
-        for (int l = 0; l < layers && recompute; ++l) {
-          plan.recompute.push_back("f" + std::to_string(l));
-        }
-        for (const Schedule schedule : {Schedule::kGpipe, Schedule::k1F1B}) {
-          for (const ReplicaDevices& choice : choices) {
-            const Outcome outcome =
-                SimulatePlaced(graph.setting, PlacePlan(graph.setting, plan, choice, schedule));
-            if (outcome.feasible) best = std::min(best, outcome.step_time);
+          using enum Schedule;
+          for (const Schedule schedule :
+               v == 1 ? std::vector{kGpipe, k1F1B} : std::vector{kInterleaved}) {
+            for (const bool recompute : {false, true}) {
+              plan.recompute.clear();
+              for (int l = 0; l < layers && recompute; ++l) {
+                plan.recompute.push_back("f" + std::to_string(l));
+              }
+              const Outcome outcome = SimulatePlaced(
+                  graph.setting, PlacePlan(graph.setting, plan, devices, schedule, false, v));
+              if (outcome.feasible) best = std::min(best, outcome.step_time);
+            }
           }
         }
       }
@@ -164,6 +184,7 @@ TEST_CASE("the best of all plans on equal devices") {
   CheckExhaustive(4, {1}, 4, Gpus(2, 2), true);
   CheckExhaustive(3, {1, 2}, 8, Gpus(4, 4), true);
   CheckExhaustive(3, {1}, 3, Gpus(3, 3), true);
+  CheckExhaustive(5, {1}, 6, Gpus(2, 2), true);
 }
 
 TEST_CASE("the best of all plans where memory is short") {
@@ -178,6 +199,7 @@ TEST_CASE("the best of all plans where memory is short") {
 TEST_CASE("the best of all plans on devices of two kinds") {
   CheckExhaustive(3, {1}, 2, Gpus(2, 1), false);
   CheckExhaustive(3, {1}, 3, Gpus(3, 1), false);
+  CheckExhaustive(5, {1}, 4, Gpus(2, 1), false);
 }
 
 TEST_CASE("devices of two kinds: replicas of each kind, or with equal shares of both") {
@@ -247,6 +269,31 @@ TEST_CASE("two equal layers, free links: the pipeline's formula, and data parall
   CHECK(result.usual[0].plan->step_time - 36 <= 8);
   CHECK(result.plans[0].step_time == result.usual[0].plan->step_time);
   CHECK(result.bound == 36);  // as the best plan would take without messages
+}
+
+TEST_CASE("four equal layers, free links: interleaved is the best pipeline") {
+  // Layers of 3 + 5 ns without updates, 2 devices and 2 micro-batches: 1F1B takes (2 + 1) * 16 =
+  // 48, and with two virtual stages on each device (2 * 2 + 1) * 8 = 40. The bound is the work of a
+  // device, 2 * 16 = 32, which two replicas reach.
+  const auto step = std::make_shared<const Graph>(
+      ChainStep({.layers = 4, .update = 0, .weights = 0, .activation = 0}));
+  const auto cluster = std::make_shared<const Cluster>(EqualGpus(2));
+  const std::vector<PlanGraph> graphs = {
+      {.setting = {.step = step, .cluster = cluster, .where = "chain"}, .size = 1}};
+  PlanSearchOptions options{.batch = 2, .seconds = 1e6, .layers = "f*"};
+  const auto pipeline = [&] {
+    const PlanSearchResult result = SearchPlans(graphs, options);
+    CHECK(result.bound == 32);
+    return *std::ranges::find(result.plans, 2, &FoundPlan::num_stages);
+  };
+  const FoundPlan best = pipeline();
+  CHECK(best.schedule == Schedule::kInterleaved);
+  CHECK(best.virtual_stages == 2);
+  CHECK(best.step_time == 40);
+  CHECK(best.estimate.time == 40);
+  CHECK(best.stages == std::vector<Stages>{{{1, 2, 3, 4}, {0, 1, 0, 1}}});
+  options.interleaved = false;
+  CHECK(pipeline().step_time == 48);
 }
 
 TEST_CASE("the period of two equal layers") {

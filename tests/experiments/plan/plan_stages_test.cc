@@ -66,6 +66,7 @@ TEST_CASE("of equal devices, balanced stages use the first ones in their order")
   const auto layers = [](const StageChoice& stage) { return Nanos{stage.end - stage.begin}; };
   CHECK(BalanceStages(4, {{2, 5, 6}}, layers)[1].stages == Stages{{2, 4}, {2, 5}});
   CHECK(EvenStages(5, {2, 5, 6}, 2) == Stages{{2, 5}, {2, 5}});
+  CHECK(EvenStages(5, {2, 5, 6}, 2, 2) == Stages{{1, 2, 3, 5}, {2, 5, 2, 5}});
 }
 
 TEST_CASE("all stages, and the neighbours of some") {
@@ -83,6 +84,15 @@ TEST_CASE("all stages, and the neighbours of some") {
                                          {{2, 4}, {2, 1}},
                                          {{2, 4}, {0, 2}}});
   CHECK(NeighborsOf(stages, 4, {0, 1, 2}, {0, 0, 0}).size() == 2);
+  // Two virtual stages on each device: of 5 layers, the longer one is one of 4.
+  CHECK(AllStages(5, {0, 1, 2}, 2, {0, 1, 2}, 100, 2).size() == 4 * 6);
+  const Stages interleaved{{2, 3, 4, 5}, {0, 1, 0, 1}};
+  CHECK(interleaved.num_devices() == 2);
+  CHECK(NeighborsOf(interleaved, 5, {0, 1, 2}, {0, 1, 2}) ==
+        std::vector<Stages>{{{1, 3, 4, 5}, {0, 1, 0, 1}},
+                            {{2, 3, 4, 5}, {1, 0, 1, 0}},
+                            {{2, 3, 4, 5}, {2, 1, 2, 1}},
+                            {{2, 3, 4, 5}, {0, 2, 0, 2}}});
 }
 
 TEST_CASE("many classes are too many for the dynamic program") {

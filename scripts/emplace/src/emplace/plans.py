@@ -74,8 +74,10 @@ class FoundPlan:
     ranks          devices of each stage: those of the graph (tensor parallel, FSDP), of which the first is named
     micro_batch    samples of a micro-batch
     num_stages     of a replica
-    schedule       "gpipe" or "1f1b"
-    stages         [replicas][stages] device and number of layers; of the first replica if the others are alike
+    schedule       "gpipe", "1f1b" or "interleaved"
+    virtual_stages of each device; more than 1 if interleaved
+    stages         [replicas][stages or virtual stages] device and number of layers; of the first replica if the others
+                   are alike
     step_time      [ns]; of plans that were not simulated an estimate
     peak           memory in use on the fullest device [B]
     bubble         share of the step in which devices that have work are idle
@@ -89,6 +91,7 @@ class FoundPlan:
     micro_batch: int
     num_stages: int
     schedule: str
+    virtual_stages: int
     stages: list[list[tuple[str, int]]]
     simulated: bool
     step_time: int
@@ -171,5 +174,6 @@ def _size(graph: Graph) -> int:
 def _found(record: Mapping[str, Any], text: str, graph: int) -> FoundPlan:
     stages = [[(stage["device"], stage["layers"]) for stage in replica] for replica in record["stages"]]
     return FoundPlan(Plan.from_yaml(text), graph, record["ranks"], record["micro_batch"], record["num_stages"],
-                     record["schedule"], stages, record["simulated"], record["step_time_ns"], record["peak_bytes"],
-                     record["bubble"], record["communication"], record["gap"])
+                     record["schedule"], record["virtual_stages"], stages, record["simulated"],
+                     record["step_time_ns"], record["peak_bytes"], record["bubble"], record["communication"],
+                     record["gap"])

@@ -83,6 +83,7 @@ class Plans(unittest.TestCase):
         gpipe = emplace.pipeline_order(planned, self.stages, 2, "gpipe")
         self.assertNotEqual(gpipe.tolist(), order.tolist())
         self.assertEqual(self.step_time(planned, placement, gpipe), 4 * 30 + 1)
+        self.assertEqual(emplace.pipeline_order(planned, self.stages, 2, "interleaved").tolist(), order.tolist())
 
     def test_replicas(self) -> None:
         """30 + 30 ns, a reduction of 7 ns after each backward op, updates of 1 ns."""
@@ -122,7 +123,8 @@ class Plans(unittest.TestCase):
                          (2, 1, 1, 0, 1))
         self.assertEqual(best.step_time, 60 + 2 + 2)
         pipeline = next(plan for plan in found.plans if plan.num_stages == 2)
-        self.assertEqual((pipeline.plan.micro_batches, pipeline.step_time), (2, 3 * 30 + 1))
+        self.assertEqual((pipeline.plan.micro_batches, pipeline.virtual_stages, pipeline.step_time),
+                         (2, 1, 3 * 30 + 1))
         self.assertEqual([[device for device, _ in replica] for replica in pipeline.stages], [["gpu:0", "gpu:1"]])
         self.assertEqual(found.usual["data parallel"], best)
         self.assertGreaterEqual(best.step_time, found.bound)
@@ -155,7 +157,10 @@ class Plans(unittest.TestCase):
                 (lambda: planned.placement([[0] * 7 + [2]]), r"device_of_op\[0\]\[7\]: got 2, expected .* 0 to 1"),
                 (lambda: emplace.pipeline_order(planned, self.stages, 1), r"stage_of_op\[\d\]: got 1, expected"),
                 (lambda: emplace.pipeline_order(planned, self.stages, 0), "num_stages: got 0"),
-                (lambda: emplace.pipeline_order(planned, self.stages, 2, "zb"), "expected one of gpipe, 1f1b"),
+                (lambda: emplace.pipeline_order(planned, self.stages, 2, "zb"), "choices: gpipe, 1f1b, interleaved"),
+                (lambda: emplace.pipeline_order(planned, [0] * 8, 1, virtual_stages=0), "virtual_stages: got 0"),
+                (lambda: emplace.pipeline_order(planned, self.stages, 2, "interleaved", 2),
+                 "micro_batches: got 1, expected a multiple of the 2 stages"),
                 (lambda: emplace.in_order(planned.graph, [0] * 8, order[::-1]), "issue order: "),
                 (lambda: self.step_time(planned, [0] * 8, order[::-1]), "issue order: "),
                 (lambda: self.step_time(planned, [0] * 8, [9] * 8), "issue order: position 0 is op -1"),
