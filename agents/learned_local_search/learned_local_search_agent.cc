@@ -9,7 +9,8 @@ LearnedLocalSearchAgent::LearnedLocalSearchAgent(const AgentContext& context, co
                        context,
                        config.start,
                        config.coarsest,
-                       config.effort),
+                       config.effort,
+                       config.flat_cycles),
       config_(config),
       scorer_(config.ranking == "none" ? nullptr : MoveScorer::Read(config.policy)) {
   config.Validate();

@@ -74,6 +74,10 @@ void LearnedLocalSearchConfig::Visit(FieldVisitor& v) {
   v.Field(
       "lists", lists, Between(0, 1), "share of the moves that place a window by list scheduling");
   v.Field("coarsest", coarsest, Between(1, 1e9), "groups on the coarsest level");
+  v.Field("flat_cycles",
+          flat_cycles,
+          Between(0, 1e9),
+          "first cycles that search the given groups alone, without levels");
   v.Field("effort", effort, Between(1, 1e12), "evaluations per level of the first cycle");
   v.Group("moves", "drawn moves", [this](FieldVisitor& g) { moves.Visit(g); });
   v.Group("training", "training of the network by `emplace generalize`", [this](FieldVisitor& g) {

@@ -33,6 +33,7 @@ struct LearnedLocalSearchConfig {
   double perturbation = 0.05;
   double windows = 0.25, lists = 0.25;
   int coarsest = 64;
+  int flat_cycles = 1;
   std::int64_t effort = 512;
   MoveConfig moves;
   MoveTrainingConfig training;

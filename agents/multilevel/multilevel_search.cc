@@ -21,11 +21,13 @@ MultilevelSearch::MultilevelSearch(std::string name,
                                    const AgentContext& context,
                                    std::vector<std::string> start,
                                    int coarsest,
-                                   std::int64_t effort)
+                                   std::int64_t effort,
+                                   int flat_cycles)
     : LocalSearchAgent(std::move(name), context, std::move(start)),
       problem_(context.problem),
       coarsest_(coarsest),
-      effort_(effort) {
+      effort_(effort),
+      flat_cycles_(flat_cycles) {
 }
 
 void MultilevelSearch::BuildLevels() {
@@ -33,6 +35,7 @@ void MultilevelSearch::BuildLevels() {
   const double cost = std::accumulate(costs.begin(), costs.end(), 0.0);
   Rng rng = merging_;
   levels_.assign(1, problem_);
+  if (cycle_ < flat_cycles_) return;
   while (levels_.back()->num_groups() > coarsest_) {
     const Placement placement = Coarsen(first_, *problem_, *levels_.back());
     auto coarser = CoarserProblem(

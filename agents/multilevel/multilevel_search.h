@@ -7,10 +7,10 @@
 // A cycle coarsens (levels.h) until `coarsest` groups remain or no more groups merge; no merged
 // group costs more than 4 / coarsest of the whole. It then searches each level, from the coarsest
 // to the given groups, for `effort` evaluations, and repeats this while they improve the placement
-// by a thousandth. The first cycle begins at the best of the placements that `start` names for the
-// coarsest groups. Every further cycle merges only groups on the same device in the best placement
-// so far, begins at that placement, and has 1.5 times the effort of the previous cycle. A step is a
-// level.
+// by a thousandth. The first `flat_cycles` cycles have one level, the given groups. The first cycle
+// begins at the best of the placements that `start` names for its coarsest level. Every further
+// cycle merges only groups on the same device in the best placement so far, begins at that
+// placement, and has 1.5 times the effort of the previous cycle. A step is a level.
 //
 // Ends only when no group has a choice; otherwise the budget ends it.
 //
@@ -30,14 +30,16 @@ namespace emplace {
 
 class MultilevelSearch : public LocalSearchAgent {
  public:
-  /// @param coarsest  groups on the coarsest level
-  /// @param effort    evaluations per level of the first cycle
+  /// @param coarsest     groups on the coarsest level
+  /// @param effort       evaluations per level of the first cycle
+  /// @param flat_cycles  first cycles that search the given groups alone
   /// @throws SettingError for an unknown start
   MultilevelSearch(std::string name,
                    const AgentContext& context,
                    std::vector<std::string> start,
                    int coarsest,
-                   std::int64_t effort);
+                   std::int64_t effort,
+                   int flat_cycles = 0);
 
  protected:
   /// Returns a search of one level. Unless it adopts a placement, it begins at its own starts.
@@ -56,6 +58,7 @@ class MultilevelSearch : public LocalSearchAgent {
   std::shared_ptr<const Problem> problem_;
   int coarsest_;
   std::int64_t effort_;
+  int flat_cycles_;
   int cycle_ = 0;
   int left_ = 0;     // levels of the cycle still to be searched; 0: the cycle is complete
   Rng merging_;      // generator at the beginning of the cycle

@@ -37,4 +37,24 @@ TEST_CASE("settings that make no sense are named") {
                  "expected that of agent learned_local_search, got that of agent placeto"));
 }
 
+TEST_CASE("the first cycle searches the given groups alone, further cycles have levels") {
+  Rng rng(4);
+  const auto problem = RandomProblem(rng, {.num_ops = 150, .num_devices = 3});
+  const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
+  const auto steps = [&](int coarsest, int flat_cycles, int count) {
+    LearnedLocalSearchConfig config;
+    config.ranking = "none";
+    config.coarsest = coarsest;
+    config.flat_cycles = flat_cycles;
+    LearnedLocalSearchAgent agent({problem, 1}, config);
+    RecordingEvaluator evaluator(*simulator);
+    for (int i = 0; i < count; ++i) agent.Step(evaluator);
+    return evaluator.placements();
+  };
+  const int groups = problem->num_groups();  // the first step evaluates the starts
+  CHECK(steps(8, 1, 2) == steps(groups, 0, 2));
+  CHECK(steps(8, 0, 2) != steps(groups, 0, 2));
+  CHECK(steps(8, 1, 3) != steps(groups, 0, 3));
+}
+
 }  // namespace
