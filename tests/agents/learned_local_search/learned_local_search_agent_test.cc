@@ -39,13 +39,14 @@ TEST_CASE("settings that make no sense are named") {
 
 TEST_CASE("the first cycle searches the given groups alone, further cycles have levels") {
   Rng rng(4);
-  const auto problem = RandomProblem(rng, {.num_ops = 150, .num_devices = 3});
+  const auto problem = RandomProblem(rng, {.num_ops = 60, .num_devices = 3});
   const std::unique_ptr<Evaluator> simulator = MakeSimulator(problem, {});
   const auto steps = [&](int coarsest, int flat_cycles, int count) {
     LearnedLocalSearchConfig config;
     config.ranking = "none";
     config.coarsest = coarsest;
     config.flat_cycles = flat_cycles;
+    config.effort = 64;
     LearnedLocalSearchAgent agent({problem, 1}, config);
     RecordingEvaluator evaluator(*simulator);
     for (int i = 0; i < count; ++i) agent.Step(evaluator);
