@@ -41,9 +41,9 @@ KernelFit::Tile ParseTile(const ConfigNode& node) {
   return tile;
 }
 
-// Throws unless each key is one of `classes` or a kind of op with its framework's prefix.
-void RequireOps(const ConfigNode& node, const std::vector<std::string>& classes) {
-  std::vector<std::string> known = classes;
+// Throws unless each key is an op class or a kind of op with its framework's prefix.
+void RequireOps(const ConfigNode& node) {
+  std::vector<std::string> known = OpClassNames();
   for (const std::string& key : node.Keys()) {
     if (key.find('.') != std::string::npos) known.push_back(key);
   }
@@ -84,7 +84,9 @@ double FittedKernelTime(const DeviceKind& kind,
   const KernelFit& fit = *entry.fit;
   const double rate = kind.peak.at(fit.dtype) * SustainedShare(kind, fit);
   double seconds = bytes / (kind.memory_bandwidth * fit.bandwidth.at(entry.key));
-  if (op_class == OpClass::kMatmul) {
+  if (const auto share = fit.compute.find(entry.key); share != fit.compute.end()) {
+    seconds = std::max(seconds, flops / (rate * share->second));
+  } else if (op_class == OpClass::kMatmul && !fit.tiles.empty()) {
     const auto [batch, rows, columns] = product;
     const double depth = flops / (2 * batch * rows * columns);
     double compute = std::numeric_limits<double>::infinity();
@@ -96,8 +98,6 @@ double FittedKernelTime(const DeviceKind& kind,
       compute = std::min(compute, waves * wave_flops / (rate * tile.share));
     }
     seconds = std::max(seconds, compute);
-  } else if (const auto share = fit.compute.find(entry.key); share != fit.compute.end()) {
-    seconds = std::max(seconds, flops / (rate * share->second));
   }
   const auto start = fit.starts.find(entry.key);
   return static_cast<double>(start == fit.starts.end() ? fit.start : start->second) + seconds * 1e9;
@@ -124,14 +124,9 @@ KernelFit ParseKernelFit(const ConfigNode& node) {
   }
   fit.watts = ParseAtLeast(node.At("watts"), 1e-3);
   const ConfigNode bandwidth = node.At("bandwidth");
-  RequireOps(bandwidth, OpClassNames());
+  RequireOps(bandwidth);
   for (const std::string& key : bandwidth.Keys()) {
     fit.bandwidth[key] = ParseShare(bandwidth.At(key));
-  }
-  if (fit.bandwidth.count(std::string(ToString(OpClass::kMatmul))) > 0) {
-    fit.tile_start = ParseAtLeast(node.At("tile_start"), 0);
-    for (const ConfigNode& tile : node.At("tiles").Elements()) fit.tiles.push_back(ParseTile(tile));
-    if (fit.tiles.empty()) node.At("tiles").Fail("expected at least one tile");
   }
   if (node.Has("compute")) {
     const ConfigNode compute = node.At("compute");
@@ -142,6 +137,12 @@ KernelFit ParseKernelFit(const ConfigNode& node) {
     const ConfigNode starts = node.At("starts");
     starts.RequireKnownKeys(bandwidth.Keys());
     for (const std::string& key : starts.Keys()) fit.starts[key] = starts.At(key).AsTime();
+  }
+  const std::string matmul(ToString(OpClass::kMatmul));
+  if (node.Has("tiles") || (fit.bandwidth.count(matmul) > 0 && fit.compute.count(matmul) == 0)) {
+    fit.tile_start = ParseAtLeast(node.At("tile_start"), 0);
+    for (const ConfigNode& tile : node.At("tiles").Elements()) fit.tiles.push_back(ParseTile(tile));
+    if (fit.tiles.empty()) node.At("tiles").Fail("expected at least one tile");
   }
   fit.start = node.At("start").AsTime();
   fit.error = ParseAtLeast(node.At("error"), 0);

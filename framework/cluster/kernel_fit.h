@@ -37,7 +37,7 @@ struct KernelFit {
   // The keys of these maps are op classes, and kinds of op with the prefix of their framework
   // ("aten.sum"), which count before their class.
   std::map<std::string, double> bandwidth;  ///< share of the memory bandwidth, in (0, 1]
-  std::map<std::string, double> compute;    ///< share of the sustained peak; not of products
+  std::map<std::string, double> compute;    ///< share of the sustained peak; before tiles
   std::map<std::string, Nanos> starts;      ///< [ns] instead of `start`
   Nanos start = 0;                          ///< [ns] kernel without work, with the gap before it
   double error = 0;                         ///< median relative error on GPUs that were left out

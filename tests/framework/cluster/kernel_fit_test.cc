@@ -101,6 +101,18 @@ TEST_CASE("FLOPs bound the time of classes in `compute`, and `starts` replaces t
   CHECK(time(OpClass::kUpdate, 4e9, 5e6) == doctest::Approx(5e6 / 50));
 }
 
+TEST_CASE("products without tiles take the share in `compute`, or their bytes alone") {
+  const DeviceKind kind = Kind(
+      "{dtype: f32, watts: 20, bandwidth: {matmul: 0.5, aten.bmm: 0.5}, compute: {matmul: 0.4}, "
+      "start: 2us, error: 0.1}");
+  const auto time = [&](const std::string& op_kind) {
+    const KernelFitEntry entry = Entry(kind, op_kind, OpClass::kMatmul);
+    return FittedKernelTime(kind, entry, OpClass::kMatmul, {1, 8, 8}, 4e9, 8e6);
+  };
+  CHECK(time("aten.mm") == doctest::Approx(2000 + 4e9 / 2e12 * 1e9));  // 0.4 of 5 TFLOP/s
+  CHECK(time("aten.bmm") == doctest::Approx(2000 + 8e6 / 50));         // 100 GB/s * 0.5
+}
+
 TEST_CASE("a kind of op counts before its class, and the first fit with either") {
   const auto fit = [](const std::string& dtype, const std::string& bandwidth) {
     return "{dtype: " + dtype + ", watts: 20, bandwidth: {" + bandwidth +

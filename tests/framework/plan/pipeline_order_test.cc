@@ -154,7 +154,7 @@ TEST_CASE("interleaved on two devices with two virtual stages each, pass by pass
         " f0.0 f1.0 f0.1 b0.1 f1.1 b1.1 f2.0 b0.0 f3.0 b1.0 f2.1 b2.1 f3.1 b3.1 b2.0 b3.0");
 }
 
-TEST_CASE("names of schedules, and what is refused") {
+TEST_CASE("schedules have names, and wrong settings are refused") {
   for (const std::string& name : ScheduleNames()) CHECK(NameOf(ParseSchedule(name, "")) == name);
   CHECK(MessageOf<InputError>([] { ParseSchedule("zigzag", "--schedule"); }) ==
         "--schedule: unknown schedule \"zigzag\"; choices: gpipe, 1f1b, interleaved");
