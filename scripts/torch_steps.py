@@ -33,6 +33,7 @@ from emplace.importers import ImportFailure
 from emplace.importers import torch as importer
 from emplace.importers.torch import sources
 from emplace.importers.torch.models import Source, TrainingSetup
+from emplace.importers.torch.training import nested
 
 # Integers below which the values of an input are drawn, by its name: vocabularies and classes of the menu.
 VALUES = {"tokens": 8000, "next_tokens": 8000, "labels": 1000, "input_ids": 1000}
@@ -55,7 +56,7 @@ class Step:
     def run(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
         if self.setup.keywords:
-            output = self.module(**dict(zip(self.setup.input_names, self.inputs, strict=True)))
+            output = self.module(**nested(dict(zip(self.setup.input_names, self.inputs, strict=True))))
         else:
             output = self.module(*self.inputs)
         self.setup.loss_fn(output, *self.targets).backward()

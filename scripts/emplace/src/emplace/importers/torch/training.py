@@ -63,7 +63,7 @@ class Training:
         self.area = "model"
         args, kwargs = tuple(inputs), {}
         if self.setup.keywords:
-            args, kwargs = (), _nested(dict(zip(self.setup.input_names, inputs, strict=True)))
+            args, kwargs = (), nested(dict(zip(self.setup.input_names, inputs, strict=True)))
         if state is None and self.divided:
             state = self.parameters
         if state is None:
@@ -122,7 +122,7 @@ class Training:
         return self.area or None
 
 
-def _nested(named: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+def nested(named: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     """Returns keyword arguments; `a.b` is the entry "b" of a dictionary "a"."""
     arguments: dict[str, Any] = {}
     for name, tensor in named.items():
