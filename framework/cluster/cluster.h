@@ -21,14 +21,14 @@
 namespace emplace {
 
 /// kNetwork: not a processor but a place where communication takes time, such as a communicator.
-/// An op runs there only if it asks for it (MayRunOn(), framework/cost/cost_model.h).
+/// An op runs there only if it asks for it (MayRunOn(), framework/cost/allowed_devices.h).
 enum class DeviceClass : std::uint8_t { kCpu, kGpu, kNetwork };
 std::string_view ToString(DeviceClass device_class);
 /// Returns the names of all values in their order: "cpu", "gpu", "network".
 const std::vector<std::string>& DeviceClassNames();
 
 /// The common properties of all devices of one model. If every op has a measured cost for the kind,
-/// only `device_class` is needed: the others serve to model costs (framework/cost/cost_model.h).
+/// only `device_class` is needed: the others serve to model costs (framework/cost/allowed_devices.h).
 struct DeviceKind {
   std::string name;
   DeviceClass device_class = DeviceClass::kGpu;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "framework/cost/cost_model.h"
+#include "framework/cost/allowed_devices.h"
 #include "framework/cost/op_signature.h"
 #include "profilers/kernels/op_work.h"
 #include "profilers/measure/cost_table_entries.h"
