@@ -53,9 +53,10 @@ bool MayRunOn(const Op& op, const DeviceKind& kind) {
 }
 
 std::uint64_t AllowedDevices::Of(const Op& op) {
-  const auto [found, is_new] = found_.try_emplace({op.device_kinds, op.devices}, 0);
-  if (is_new) found->second = Find(op);
-  return found->second;
+  const std::pair restrictions(op.device_kinds, op.devices);
+  const auto found = found_.find(restrictions);
+  if (found != found_.end()) return found->second;
+  return found_.emplace(restrictions, Find(op)).first->second;
 }
 
 std::uint64_t AllowedDevices::Find(const Op& op) const {
