@@ -8,10 +8,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
+# With ccache, a clone in another folder compiles what has changed: no object has the path of its folder (emplace_define).
 find_program(EMPLACE_CCACHE ccache)
 if(EMPLACE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${EMPLACE_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${EMPLACE_CCACHE})
 endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>")
 
 # Release: -O2; folders that compute use more, folders of commands less (emplace_optimise).
 # Position-independent (CMakePresets.json): program and Python package are linked from the same objects, whose functions
@@ -73,6 +75,13 @@ endif()
 if(EMPLACE_FUZZ)
   target_compile_options(emplace_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# emplace_define(SOURCE MACRO=VALUE...): defines macros in one source of this folder, which is compiled alone. Paths of
+# folders are defined so, because ccache finds other sources again in another folder.
+function(emplace_define source)
+  cmake_path(ABSOLUTE_PATH source)
+  set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS "${ARGN}" SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
 
 # emplace_optimise(TARGET LEVEL): sets the optimisation of Release: "-O3" for code that takes time, "-Og" for code whose
 # compilation would take longer than its runs. GCC compiles fastest with -Og, so the other configurations use it there

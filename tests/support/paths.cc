@@ -5,6 +5,14 @@
 
 namespace emplace::testing {
 
+std::filesystem::path SourceDir() {
+  return EMPLACE_SOURCE_DIR;
+}
+
+std::filesystem::path BinaryDir() {
+  return EMPLACE_BINARY_DIR;
+}
+
 TempDir::TempDir() {
   std::string name = (std::filesystem::temp_directory_path() / "emplace_test_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + name);

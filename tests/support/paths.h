@@ -6,13 +6,9 @@
 namespace emplace::testing {
 
 /// Root of the source tree.
-inline std::filesystem::path SourceDir() {
-  return EMPLACE_SOURCE_DIR;
-}
+std::filesystem::path SourceDir();
 /// Root of the build tree.
-inline std::filesystem::path BinaryDir() {
-  return EMPLACE_BINARY_DIR;
-}
+std::filesystem::path BinaryDir();
 
 /// A folder of its own for one test, removed with everything in it at the end.
 class TempDir {

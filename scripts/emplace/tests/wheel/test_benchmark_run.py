@@ -213,6 +213,9 @@ class Protocol(Case):
         command(*arguments, "--resume")
         self.assertIn("was made with another sweep", command(*arguments, "--resume", "--threads", "2", code=2).stderr)
         self.assertEqual(len(load([self.path("out")]).machines), 2)
+        command(*arguments, "--first-seed", "2", "-o", self.path("more"))
+        together = load([self.path("out"), self.path("more")]).runs
+        self.assertEqual(together.groupby("agent")["seed"].agg(sorted).to_dict(), dict.fromkeys(["mine", "on_a"], [0, 1, 2, 3]))
 
         table = self.run_command("score", self.path("out"))
         self.assertIn("no best known placement, so the best of these searches counts: pair", table)
@@ -261,8 +264,8 @@ class Protocol(Case):
 
     def test_the_config(self) -> None:
         self.run_command("make")
-        config = sweep_config(["heft"], benchmark.instances(folder=self.folder), "2min", 2, 4, "slurm")
-        self.assertEqual(config["base"], {"agents": ["heft"], "seeds": [0, 1], "threads": 4,
+        config = sweep_config(["heft"], benchmark.instances(folder=self.folder), "2min", range(1, 3), 4, "slurm")
+        self.assertEqual(config["base"], {"agents": ["heft"], "seeds": [1, 2], "threads": 4,
                                           "budget": {"seconds": 120.0, "evaluations": "none"}})
         self.assertEqual(config["overrides"][0]["semantics"], "stream")
         self.assertEqual(config["launcher"], {"name": "slurm"})

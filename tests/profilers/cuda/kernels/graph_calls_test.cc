@@ -8,6 +8,7 @@
 #include "framework/graph/graph_io.h"
 #include "profilers/cuda/kernels/own_kernels.h"
 #include "profilers/kernels/op_work.h"
+#include "tests/support/paths.h"
 
 #undef cuda  // the layouts for the libraries are plain C++
 #include "profilers/cuda/kernels/conv_layout.h"
@@ -49,7 +50,7 @@ void Plan(const KernelCall& call) {
 TEST_CASE("every call of the committed graphs is planned") {
   int calls = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::string(EMPLACE_SOURCE_DIR) + "/configs/graphs")) {
+       std::filesystem::directory_iterator(testing::SourceDir() / "configs/graphs")) {
     if (file.path().extension() != ".gz") continue;
     CAPTURE(file.path().filename().string());
     const Graph graph = ReadGraph(file.path());

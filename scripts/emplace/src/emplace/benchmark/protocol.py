@@ -30,13 +30,13 @@ _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.PathLike[str], *, budget: str = "10s",
-        seeds: int = 3, jobs: int = 0, threads: int = 1, launcher: str = "", resume: bool = False,
+        seeds: int = 3, first_seed: int = 0, jobs: int = 0, threads: int = 1, launcher: str = "", resume: bool = False,
         quiet: bool = True) -> int:
     """Searches with each agent and seed on each instance and writes the folder `output`. Returns the exit code of the sweep.
 
     agents:   names, "python:module.Class", classes (emplace.Agent), or maps {"name": ..., "preset": ..., setting: value}
     budget:   of a search: "10s", "2min", "1h", or evaluations: "10000e"
-    seeds:    number of seeds: 0, 1, ...
+    seeds:    number of seeds: first_seed, first_seed + 1, ... So results of several calls add up
     jobs:     concurrent searches; 0: one per core   threads: of a search
     launcher: of the sweep, "slurm" or "hyperqueue"; empty: child processes
     resume:   continue the runs in the folder
@@ -52,7 +52,8 @@ def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.Path
     if (folder / SWEEP / "sweep.yaml").exists() and not resume:
         raise InputError(f"{folder}: holds results; --resume continues them, -o names another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "sweep.yaml", sweep_config(agents, chosen, budget, seeds, threads, launcher))
+    _write(folder / "sweep.yaml", sweep_config(agents, chosen, budget, range(first_seed, first_seed + seeds), threads,
+                                                 launcher))
     record: dict[str, Any] = json.loads((folder / RUN).read_text()) if resume and (folder / RUN).exists() else {
         "budget": budget, "instances": {one.name: one.sha256 for one in chosen}, "machines": []}
     record["machines"].append({
@@ -67,13 +68,13 @@ def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.Path
     return code
 
 
-def sweep_config(agents: Iterable[Any], chosen: Sequence[Instance], budget: str = "10s", seeds: int = 3,
+def sweep_config(agents: Iterable[Any], chosen: Sequence[Instance], budget: str = "10s", seeds: Iterable[int] = range(3),
                  threads: int = 1, launcher: str = "") -> dict[str, Any]:
     """Returns the config of the sweep (`emplace sweep --help-config`). Throws InputError for a wrong budget."""
     from ..agent import entries
 
     config: dict[str, Any] = {
-        "base": {"agents": entries(agents), "seeds": list(range(seeds)), "budget": budget_of(budget), "threads": threads},
+        "base": {"agents": entries(agents), "seeds": list(seeds), "budget": budget_of(budget), "threads": threads},
         "overrides": [{"graph": str(one.path.resolve()), "cluster": str(one.path.resolve()), "semantics": one.semantics,
                        "objective": one.objective, "count_gaps": one.count_gaps, "split": one.tier} for one in chosen]}
     if launcher:

@@ -23,8 +23,8 @@ def add_commands(add: Callable[..., argparse.ArgumentParser], chosen: Chosen, ta
 
         output = options.output or "results/benchmark"
         code = run([_agent(text) for text in options.agents], chosen(options), output, budget=options.budget,
-                   seeds=options.seeds, jobs=options.jobs, threads=options.threads, launcher=options.launcher,
-                   resume=options.resume, quiet=options.quiet)
+                   seeds=options.seeds, first_seed=options.first_seed, jobs=options.jobs, threads=options.threads,
+                   launcher=options.launcher, resume=options.resume, quiet=options.quiet)
         if code != 2:
             print(f"{output}/{RESULTS}; table: emplace benchmark score {output}")
         return code
@@ -90,6 +90,8 @@ def add_commands(add: Callable[..., argparse.ArgumentParser], chosen: Chosen, ta
                   ("agents", "AGENT", 'names, "python:module.Class", or maps in YAML: "{name: hill_climb, batch: 32}"'))
     command.add_argument("--budget", default="10s", help="of each search: 10s, 2min, or evaluations: 10000e (default: 10s)")
     command.add_argument("--seeds", type=int, default=3, metavar="N", help="number of seeds (default: 3)")
+    command.add_argument("--first-seed", type=int, default=0, metavar="N",
+                         help="later ones add to the results of another folder (default: 0)")
     command.add_argument("--jobs", type=int, default=0, metavar="N", help="concurrent searches (default: one per core)")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="of each search (default: 1)")
     command.add_argument("--launcher", default="", choices=("hyperqueue", "slurm"), help="as in `emplace sweep`")
