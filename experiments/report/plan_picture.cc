@@ -50,6 +50,10 @@ std::string ColourOf(const DrawnPass& pass, int num_micro_batches) {
   return fmt::format("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2));
 }
 
+std::string LetterOf(int part) {
+  return std::string(1, static_cast<char>('a' + std::min(part, 25)));
+}
+
 // A row of the picture: a device in use.
 struct DrawnRow {
   int place;  // replica, kCpus or kNetworks
@@ -57,6 +61,27 @@ struct DrawnRow {
   int device;
 };
 constexpr int kCpus = kMaxDevices, kNetworks = kMaxDevices + 1;
+
+// Sets the part of each pass: a micro-batch that comes to its device again, after other passes, is
+// in the next virtual stage.
+void NumberParts(std::vector<DrawnPass>& passes) {
+  using Key = std::tuple<int, PassKind, int, int>;  // device, kind, replica, micro-batch
+  std::map<Key, std::size_t> last;
+  std::map<std::pair<int, PassKind>, int> parts;  // of a device, less 1
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    DrawnPass& pass = passes[i];
+    if (pass.kind != PassKind::kForward && pass.kind != PassKind::kBackward) continue;
+    const Key key(pass.device, pass.kind, pass.replica, pass.micro_batch);
+    const auto [before, is_first] = last.try_emplace(key, i);
+    if (!is_first) pass.part = passes[before->second].part + (before->second + 1 < i ? 1 : 0);
+    before->second = i;
+    int& most = parts[{pass.device, pass.kind}];
+    most = std::max(most, pass.part);
+  }
+  for (DrawnPass& pass : passes) {
+    if (pass.kind == PassKind::kBackward) pass.part = parts[{pass.device, pass.kind}] - pass.part;
+  }
+}
 
 class PlanPicture {
  public:
@@ -70,6 +95,7 @@ class PlanPicture {
         step_(std::max<Nanos>(1, timeline.outcome.step_time)) {
     for (const DrawnPass& pass : passes_) {
       num_micro_batches_ = std::max(num_micro_batches_, pass.micro_batch + 1);
+      num_parts_ = std::max(num_parts_, pass.part + 1);
     }
     OrderRows();
     for (const MemoryCurve& curve : curves_) {
@@ -166,7 +192,9 @@ class PlanPicture {
       Label(x + 17, y_ + 11, name, "", "start");
       x += 32 + 7.0 * static_cast<double>(name.size());
     }
-    Label(x, y_ + 11, "numbers: micro-batches; grey: memory in use", "soft", "start");
+    const std::string letters = num_parts_ > 1 ? "; letters: virtual stages" : "";
+    Label(
+        x, y_ + 11, "numbers: micro-batches" + letters + "; grey: memory in use", "soft", "start");
     y_ += kHead;
   }
 
@@ -190,6 +218,7 @@ class PlanPicture {
     const std::string what = kStyles[static_cast<int>(pass.kind)].name;
     std::string told = what;
     if (pass.micro_batch >= 0) told += fmt::format(" of micro-batch {}", pass.micro_batch);
+    if (num_parts_ > 1) told += fmt::format(", virtual stage {}", LetterOf(pass.part));
     if (pass.replica >= 0 && num_replicas_ > 1) told += fmt::format(", replica {}", pass.replica);
     told += fmt::format(": {} to {}, busy {}",
                         FormatTime(pass.start),
@@ -206,7 +235,8 @@ class PlanPicture {
         ColourOf(pass, num_micro_batches_),
         told);
     if (pass.kind == PassKind::kReduce) return;  // communicators overlap
-    const std::string text = pass.micro_batch >= 0 ? std::to_string(pass.micro_batch) : what;
+    std::string text = pass.micro_batch >= 0 ? std::to_string(pass.micro_batch) : what;
+    if (num_parts_ > 1 && pass.micro_batch >= 0) text += LetterOf(pass.part);
     if (width < 7.0 * static_cast<double>(text.size()) + 3) return;
     body_ += fmt::format(R"(<text class="number" x="{:.1f}" y="{:.1f}">{}</text>)",
                          left + width / 2,
@@ -256,7 +286,7 @@ class PlanPicture {
   std::vector<DrawnPass> passes_;
   std::vector<MemoryCurve> curves_;
   Nanos step_;
-  int num_micro_batches_ = 0, num_replicas_ = 0;
+  int num_micro_batches_ = 0, num_replicas_ = 0, num_parts_ = 1;
   std::int64_t most_bytes_ = 0;
   std::vector<DrawnRow> rows_;
   double y_ = 6;
@@ -299,6 +329,7 @@ std::vector<DrawnPass> MergePasses(const Graph& graph,
       if (from.role == PlannedRole::kRecompute) drawn.recompute += event->finish - event->start;
     }
   }
+  NumberParts(passes);
   return passes;
 }
 

@@ -24,20 +24,24 @@ struct DrawnPass {
   int device = 0, slot = 0;
   PassKind kind = PassKind::kForward;
   int replica = -1, micro_batch = -1;  ///< -1: of all
-  Nanos start = 0, finish = 0;         ///< of the first and last op [ns]
-  Nanos busy = 0, recompute = 0;       ///< time of its ops, and of recomputed ones among them [ns]
+  /// Virtual stage on the device: 0 for the first forward pass over the micro-batch and the last
+  /// backward pass over it, and so on.
+  int part = 0;
+  Nanos start = 0, finish = 0;    ///< of the first and last op [ns]
+  Nanos busy = 0, recompute = 0;  ///< time of its ops, and of recomputed ones among them [ns]
 };
 
 /// Returns the passes by device, slot and start. A pass ends before an op of another pass, and
-/// before a pause of more than a hundredth of the step per micro-batch. Ops that take no time are
-/// left out.
+/// before a pause of more than a hundredth of the step per micro-batch, where it goes on as another
+/// one of the same part. Ops that take no time are left out.
 /// @param origin  [num_ops] of the problem's graph
 std::vector<DrawnPass> MergePasses(const Graph& graph,
                                    std::span<const PlannedOp> origin,
                                    const Timeline& timeline);
 
 /// Returns the picture, which fits a page in light and dark colours. Colours are those of passes,
-/// darker for later micro-batches, whose numbers are in the boxes. Each box has a tooltip.
+/// darker for later micro-batches, whose numbers are in the boxes, with a letter for the virtual
+/// stage if a device has several. Each box has a tooltip.
 /// @param title  one line above the picture; may be empty
 std::string FormatPlanPicture(const Problem& problem,
                               std::span<const PlannedOp> origin,

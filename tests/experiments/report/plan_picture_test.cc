@@ -1,6 +1,9 @@
 #include "experiments/report/plan_picture.h"
 
+#include <string>
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "experiments/plan/plan_simulation.h"
 #include "simulator/reference/reference.h"
@@ -12,16 +15,21 @@ using namespace emplace::testing;
 
 namespace {
 
-// A placed plan of a chain of two layers, and its timeline. Activations have no bytes.
+// A placed plan of a chain of layers, and its timeline. Activations have no bytes.
 struct DrawnPlan {
   PlanSetting setting;
   PlacedPlan placed;
   Timeline timeline;
 
-  DrawnPlan(const Plan& plan, const ReplicaDevices& devices, int gpus) {
-    setting.step = std::make_shared<const Graph>(ChainStep({.activation = 0}));
+  DrawnPlan(const Plan& plan,
+            const ReplicaDevices& devices,
+            int gpus,
+            int layers = 2,
+            int virtual_stages = 1) {
+    setting.step = std::make_shared<const Graph>(ChainStep({.layers = layers, .activation = 0}));
     setting.cluster = std::make_shared<const Cluster>(EqualGpus(gpus));
-    placed = PlacePlan(setting, plan, devices, Schedule::k1F1B);
+    const Schedule schedule = virtual_stages > 1 ? Schedule::kInterleaved : Schedule::k1F1B;
+    placed = PlacePlan(setting, plan, devices, schedule, false, virtual_stages);
     SimulatorOptions how{.semantics = setting.semantics};
     how.issue_order = placed.issue_order;
     timeline = SimulateReference(*placed.problem, placed.device_of_op, how);
@@ -92,6 +100,29 @@ TEST_CASE("the passes of a pipeline by hand") {
 TEST_CASE("stages are in the order of the forward passes") {
   const std::string picture = DrawnPlan({.micro_batches = 2}, {TwoStages(1, 0)}, 2).Picture();
   CHECK(picture.find(">gpu:1</text>") < picture.find(">gpu:0</text>"));
+}
+
+TEST_CASE("virtual stages have letters") {
+  // Layers 0 and 2 on gpu:0, 1 and 3 on gpu:1: (2 * 2 + 2 - 1) (3 + 5) ns, and two updates.
+  const DrawnPlan drawn(
+      {.micro_batches = 2}, {{0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}}, 2, 4, 2);
+  CHECK(drawn.timeline.outcome.step_time == 44);
+  std::string passes;
+  for (const DrawnPass& pass : drawn.Passes()) {
+    if (pass.kind == PassKind::kUpdate) continue;
+    passes += fmt::format("{}{}{}{} ",
+                          pass.device,
+                          pass.kind == PassKind::kForward ? 'F' : 'B',
+                          pass.micro_batch,
+                          "ab"[pass.part]);
+  }
+  CHECK(passes ==
+        "0F0a 0F1a 0F0b 0F1b 0B0b 0B1b 0B0a 0B1a "
+        "1F0a 1F1a 1F0b 1B0b 1F1b 1B1b 1B0a 1B1a ");
+  const std::string picture = drawn.Picture();
+  CHECK(Contains(picture, "numbers: micro-batches; letters: virtual stages; grey"));
+  CHECK(Contains(picture, ">1b</text>"));
+  CHECK(Contains(picture, "<title>backward of micro-batch 1, virtual stage a: 35 ns to 40 ns"));
 }
 
 TEST_CASE("recomputed ops are a part of the backward pass") {
