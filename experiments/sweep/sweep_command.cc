@@ -144,6 +144,7 @@ int RunSweep(SweepOptions options) {
     return 0;
   }
   SweepProblems problems = LoadSweepProblems(plan, options.strict);
+  CheckAgents(plan, problems);
   if (options.dry_run) return DryRun(plan);
   const SweepFolder folder(OutputPath(plan, options), static_cast<int>(plan.runs.size()));
   Sweep sweep{std::move(plan), std::move(problems), folder, CollectProvenance()};

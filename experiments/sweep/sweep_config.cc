@@ -339,6 +339,10 @@ void SweepConfig::Visit(FieldVisitor& v) {
           table,
           "layout of the table of `emplace table`: a map (`emplace table --help-layout` prints its "
           "keys), or a name of `emplace list layouts`");
+  v.Field("allow_refusals",
+          allow_refusals,
+          "whether an agent may refuse some of its problems, whose runs then fail; false: a "
+          "refusal ends the sweep before its first run");
   v.Field("checkpoint_seconds",
           checkpoint_seconds,
           AtLeast(0),

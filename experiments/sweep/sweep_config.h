@@ -51,6 +51,7 @@ struct SweepConfig {
   ConfigNode scales = ConfigNode::FromString("{}", "default");
   std::string scale = "full";
   ConfigNode table = ConfigNode::FromString("{}", "default");
+  bool allow_refusals = false;
   double checkpoint_seconds = 30;
   int jobs = 0;
   LauncherConfig launcher;

@@ -1,11 +1,14 @@
 #include "experiments/sweep/sweep_problems.h"
 
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "experiments/run/run_execution.h"
+#include "framework/base/error.h"
 
 namespace emplace {
 namespace {
@@ -38,17 +41,34 @@ SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict) {
     problem.problem = loader.Load(config);
     problem.bounds = BoundProblem(problem.problem);
   }
+  return loaded;
+}
 
+void CheckAgents(const SweepPlan& plan, const SweepProblems& problems) {
+  struct Answers {
+    bool accepts = false;  // some problem
+    std::optional<InputError> refusal;
+  };
+  std::map<std::string, Answers> answers;  // by agent with its settings
   std::set<std::string> made;
   for (const SweepRun& run : plan.runs) {
-    const int problem = loaded.of_config[run.config];
+    const int problem = problems.of_config[run.config];
     const AgentSpec& spec = plan.configs[run.config].agents[run.agent];
-    const std::string key = fmt::format(
-        "{}\n{}\n{}", problem, spec.entry->name, spec.entry->resolve_settings(spec.settings));
-    if (!made.insert(key).second) continue;
-    spec.entry->make({loaded.problems[problem].problem.searched, run.seed}, spec.settings);
+    const std::string agent =
+        fmt::format("{}\n{}", spec.entry->name, spec.entry->resolve_settings(spec.settings));
+    if (!made.insert(fmt::format("{}\n{}", problem, agent)).second) continue;
+    Answers& answer = answers[agent];
+    try {
+      spec.entry->make({problems.problems[problem].problem.searched, run.seed}, spec.settings);
+      answer.accepts = true;
+    } catch (const InputError& error) {
+      if (!plan.config.allow_refusals) throw;
+      answer.refusal = error;
+    }
   }
-  return loaded;
+  for (const auto& [agent, answer] : answers) {
+    if (!answer.accepts) throw *answer.refusal;
+  }
 }
 
 }  // namespace emplace

@@ -21,10 +21,15 @@ struct SweepProblems {
   std::vector<int> of_config;  ///< [configs] index into `problems`
 };
 
-/// Loads each problem once. Also makes each agent once for each of its problems, so that refused
-/// settings are found before the first run begins.
+/// Loads each problem once.
 /// @param strict  refuses graphs that cause warnings
-/// @throws InputError as MakeProblem() and the agents do
+/// @throws InputError as MakeProblem() does
 SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict = false);
+
+/// Makes each agent once for each of its problems, so that refusals are found before the first run
+/// begins.
+/// @throws InputError as the agents do; with SweepConfig::allow_refusals only for an agent that
+///   refuses all its problems
+void CheckAgents(const SweepPlan& plan, const SweepProblems& problems);
 
 }  // namespace emplace

@@ -1,12 +1,15 @@
 #include "experiments/sweep/sweep_problems.h"
 
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "agents/registry.h"
+#include "framework/base/error.h"
 #include "tests/experiments/layered_graph.h"
 #include "tests/experiments/program_files.h"
+#include "tests/support/text.h"
 
 using namespace emplace;
 using namespace emplace::testing;
@@ -25,6 +28,27 @@ TEST_CASE("configs that differ in budgets share a problem, those that differ in 
   const SweepProblems problems = LoadSweepProblems(plan);
   CHECK(problems.problems.size() == 2);
   CHECK(problems.of_config == std::vector{0, 0, 1, 1});
+}
+
+TEST_CASE("an agent that refuses a problem ends the sweep, unless refusals are allowed") {
+  const TempDir folder;
+  WriteText(folder / "g.json", LayeredJson(12));
+  WriteText(folder / "c.yaml", ClusterYaml());
+  const auto check = [&](const std::string& more, const std::string& objectives) {
+    WriteText(folder / "s.yaml",
+              "base: {graph: g.json, cluster: c.yaml, agents: [random, period_multilevel]}\n"
+              "grid: {objective: [" +
+                  objectives + "]}\n" + more);
+    const SweepPlan plan = ReadSweepPlan(folder / "s.yaml", {}, AllAgents());
+    CheckAgents(plan, LoadSweepProblems(plan));
+  };
+  const std::string refusal = "the agent searches for the period only";
+  const auto refused = [&](const std::string& more, const std::string& objectives) {
+    return Contains(MessageOf<InputError>([&] { check(more, objectives); }), refusal);
+  };
+  CHECK(refused("", "period, step_time"));
+  check("allow_refusals: true\n", "step_time, period");
+  CHECK(refused("allow_refusals: true\n", "step_time"));
 }
 
 }  // namespace

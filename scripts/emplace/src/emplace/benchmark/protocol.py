@@ -74,6 +74,7 @@ def sweep_config(agents: Iterable[Any], chosen: Sequence[Instance], budget: str 
     from ..agent import entries
 
     config: dict[str, Any] = {
+        "allow_refusals": True,  # then the instance is not solved
         "base": {"agents": entries(agents), "seeds": list(seeds), "budget": budget_of(budget), "threads": threads},
         "overrides": [{"graph": str(one.path.resolve()), "cluster": str(one.path.resolve()), "semantics": one.semantics,
                        "objective": one.objective, "count_gaps": one.count_gaps, "split": one.tier} for one in chosen]}
