@@ -164,8 +164,7 @@ void RequireCount(const Layers& layers, const std::string& where) {
 std::string Describe(const ConfigNode& root,
                      const ConfigNode& override,
                      const std::vector<GridChoice>& choices) {
-  std::string text = fmt::format(
-      "graph={} cluster={}", root.At("graph").AsString(), root.At("cluster").AsString());
+  std::string text = DescribeProblem(root.At("graph").AsString(), root.At("cluster").AsString());
   const auto add = [&](const std::string& key, const ConfigNode& value) {
     if (key == "graph" || key == "cluster" || key == "config" || key.starts_with("agents") ||
         key == "seeds" || !value.IsScalar()) {
@@ -383,6 +382,12 @@ SweepPlan ReadSweepPlan(const fs::path& path,
   expansion.RequirePatternsMatched();
   if (plan.runs.empty()) root.At("exclude").Fail("leaves 0 runs");
   return plan;
+}
+
+std::string DescribeProblem(const std::string& graph, const std::string& cluster) {
+  if (graph != cluster) return fmt::format("graph={} cluster={}", graph, cluster);
+  const std::string file = std::filesystem::path(graph).filename().string();
+  return "instance=" + file.substr(0, file.find(".json"));
 }
 
 RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run) {

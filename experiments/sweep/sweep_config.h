@@ -91,6 +91,10 @@ SweepPlan ReadSweepPlan(const std::filesystem::path& path,
                         const std::vector<std::string>& settings,
                         const AgentRegistry& registry);
 
+/// Returns "graph=nmt cluster=2xk80", or "instance=NAME" if one file is both
+/// (framework/graph/FORMAT.md, "Instances").
+std::string DescribeProblem(const std::string& graph, const std::string& cluster);
+
 /// Returns the run config of one run, with only its agent and its seed.
 RunPlan PlanOfRun(const SweepPlan& sweep, const SweepRun& run);
 

@@ -56,8 +56,9 @@ void CheckAgents(const SweepPlan& plan, const SweepProblems& problems) {
     const AgentSpec& spec = plan.configs[run.config].agents[run.agent];
     const std::string agent =
         fmt::format("{}\n{}", spec.entry->name, spec.entry->resolve_settings(spec.settings));
-    if (!made.insert(fmt::format("{}\n{}", problem, agent)).second) continue;
     Answers& answer = answers[agent];
+    if (plan.config.allow_refusals && answer.accepts) continue;
+    if (!made.insert(fmt::format("{}\n{}", problem, agent)).second) continue;
     try {
       spec.entry->make({problems.problems[problem].problem.searched, run.seed}, spec.settings);
       answer.accepts = true;

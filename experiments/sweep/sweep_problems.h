@@ -27,9 +27,9 @@ struct SweepProblems {
 SweepProblems LoadSweepProblems(const SweepPlan& plan, bool strict = false);
 
 /// Makes each agent once for each of its problems, so that refusals are found before the first run
-/// begins.
-/// @throws InputError as the agents do; with SweepConfig::allow_refusals only for an agent that
-///   refuses all its problems
+/// begins. With SweepConfig::allow_refusals it makes each agent until it accepts a problem.
+/// @throws InputError as the agents do; with allow_refusals only for an agent that refuses all its
+///   problems
 void CheckAgents(const SweepPlan& plan, const SweepProblems& problems);
 
 }  // namespace emplace

@@ -56,12 +56,11 @@ std::string BestRuns::Text(int problem) const {
   if (best < 0) return "";
   const RunPlan& config = sweep_.plan.configs[sweep_.plan.runs[best].config];
   return fmt::format(
-      "{} by {} (#{}), {} on {}",  // most important first: a narrow terminal cuts off the end
+      "{} by {} (#{}), {}",  // most important first: a narrow terminal cuts off the end
       FormatTime(states_[best].best->step_time),
       LabelOfRun(sweep_.plan, best),
       best,
-      config.config.graph,
-      config.config.cluster);
+      DescribeProblem(config.config.graph, config.config.cluster));
 }
 
 std::string SweepSummary(const Sweep& sweep, const std::vector<ResultRun>& states) {

@@ -43,7 +43,7 @@ TEST_CASE("one job, two jobs, a run of its own: the same results") {
   const ProcessResult one = files.Run({"-o", "one", "--jobs", "1"});
   CHECK(one.exit_code == 0);
   CHECK(Contains(one.out, "sweep    s: 10 runs\n"));
-  CHECK(Contains(one.out, ", g.json on c.yaml\n"));
+  CHECK(Contains(one.out, ", graph=g.json cluster=c.yaml\n"));
   CHECK(Contains(one.out, "runs     10 of 10 done\nresults  one\n"));
   CHECK(Contains(one.err, "#1 graph=g.json cluster=c.yaml agent=hill_climb seed=0: "));
   CHECK(Contains(one.err, "10/10 (100 %)"));

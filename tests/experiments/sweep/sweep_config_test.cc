@@ -72,6 +72,11 @@ TEST_CASE("one run config: each agent with each seed, without chance once") {
   CHECK(again.ResolvedYaml() == run.ResolvedYaml());
 }
 
+TEST_CASE("problems are described by graph and cluster, or by the instance that is both") {
+  CHECK(DescribeProblem("nmt", "./two.yaml") == "graph=nmt cluster=./two.yaml");
+  CHECK(DescribeProblem("/a.b/nmt_24.json.gz", "/a.b/nmt_24.json.gz") == "instance=nmt_24");
+}
+
 TEST_CASE("the grid is a product, its first key changes slowest") {
   const ConfigFiles files;
   const SweepPlan plan = files.Read(

@@ -150,7 +150,7 @@ class Scores(TestCase):
         sizes = pictures.excess_by_size(score(loaded, INSTANCES)).axes[0]
         np.testing.assert_allclose([line.get_ydata() for line in sizes.lines], [[0.5, 1e-4], [0.055, 1]])
         written = write_page(loaded, INSTANCES, self.path("page.md"))
-        self.assertEqual([path.name for path in written], ["page.md", "page_profile.png", "page_time.png", "page_size.png",
+        self.assertEqual([path.name for path in written], ["page.md", "page_profile.svg", "page_time.svg", "page_size.svg",
                                                            "page_scores.csv", "page_finals.csv"])
         self.assertTrue(all(path.stat().st_size > 100 for path in written))
         page = written[0].read_text(encoding="utf-8")
@@ -196,6 +196,19 @@ class Comparisons(TestCase):
 
 
 class Protocol(Case):
+    def test_an_agent_that_refuses_an_instance_has_not_solved_it(self) -> None:
+        recipe = {"tier": "small", "about": "x", "graph": "./pair.json", "cluster": "./two.yaml"}
+        self.recipes({"step": recipe, "period": {**recipe, "objective": "period"}})
+        self.run_command("make")
+        arguments = ("benchmark", "run", "period_multilevel", "heft", "--folder", self.folder, "--budget", "64e", "--seeds", "1",
+                     "-o", self.path("out"), "--quiet")
+        command(*arguments, code=1)
+        runs = load([self.path("out")]).runs.set_index(["agent", "problem"])
+        self.assertEqual(list(runs.index[runs["status"] == "failed"]), [("period_multilevel", "step")])
+        self.assertIn("searches for the period only", runs.loc[("period_multilevel", "step"), "error"])
+        table = json.loads(self.run_command("score", self.path("out"), "--json"))["agents"]
+        self.assertEqual({row["agent"]: row["fits"] for row in table}, {"heft": 1, "period_multilevel": 0.5})
+
     def test_run_score_contribute(self) -> None:
         """A random search of 64 placements finds one of 20 ns (two of eight are); all on a takes 29 ns."""
         self.run_command("make")

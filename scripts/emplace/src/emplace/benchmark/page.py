@@ -13,7 +13,7 @@ from .scores import CAP, markdown_rows, score, text
 
 
 def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.PathLike[str]) -> list[pathlib.Path]:
-    """Writes FILE.md and, beside it, FILE_profile.png, FILE_time.png, FILE_size.png, FILE_scores.csv, FILE_finals.csv.
+    """Writes FILE.md and, beside it, FILE_profile.svg, FILE_time.svg, FILE_size.svg, FILE_scores.csv, FILE_finals.csv.
 
     Returns their paths. Throws InputError as score(), and for a name without .md.
     """
@@ -29,7 +29,7 @@ def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.Pat
 
     drawn = {"profile": performance_profile(scores), "time": solved_over_time(loaded, scores), "size": excess_by_size(scores)}
     for name, figure in drawn.items():
-        figure.savefig(beside(f"{name}.png"), dpi=110)
+        figure.savefig(beside(f"{name}.svg"), metadata={"Date": None})
     scores.table.to_csv(beside("scores.csv"), index=False)
     scores.finals.to_csv(beside("finals.csv"), index=False)
     page.write_text(f"""# Scores of the benchmark
@@ -41,12 +41,12 @@ fastest agent. *Gap* and *excess*: mean distances to the proven bound and to the
 {CAP:.0%} at most, and a search without a placement that fits as {CAP:.0%}.
 
 {text(scores, markdown_rows)}
-![Share of instances by distance to the best known value]({beside('profile.png').name})
+![Share of instances by distance to the best known value]({beside('profile.svg').name})
 
-![Share of searches within 1 % of the best known value, over time]({beside('time.png').name})
+![Share of searches within 1 % of the best known value, over time]({beside('time.svg').name})
 
-![Mean distance to the best known value by size of the instance]({beside('size.png').name})
+![Mean distance to the best known value by size of the instance]({beside('size.svg').name})
 
 Data: [scores]({beside('scores.csv').name}), [values of each agent and instance]({beside('finals.csv').name}).
 """, encoding="utf-8")
-    return [page, *(beside(f"{name}.png") for name in drawn), beside("scores.csv"), beside("finals.csv")]
+    return [page, *(beside(f"{name}.svg") for name in drawn), beside("scores.csv"), beside("finals.csv")]

@@ -4,7 +4,7 @@ The folder of a run:
 
   sweep.yaml    the config of the sweep: an override per instance
   sweep/        the folder of the sweep, a file per search, which --resume continues and launchers write concurrently
-  run.json      budget, checksums of the instances, and the speed of the machine at each start
+  run.json      budget, checksums of the instances, and the speed of the machine at each start and end
   results.h5    all of it in one file without the evaluations that improved nothing (results_file.py), made at the end
 """
 
@@ -56,12 +56,13 @@ def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.Path
                                                  launcher))
     record: dict[str, Any] = json.loads((folder / RUN).read_text()) if resume and (folder / RUN).exists() else {
         "budget": budget, "instances": {one.name: one.sha256 for one in chosen}, "machines": []}
-    record["machines"].append({
-        "host": platform.node(), "cores": len(os.sched_getaffinity(0)), "evaluations_per_second": round(reference_speed()),
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")})
+    machine = {"host": platform.node(), "cores": len(os.sched_getaffinity(0)), "evaluations_per_second": round(reference_speed()),
+               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    record["machines"].append(machine)
     code: int = _compiled().run_program(["emplace", "sweep", str(folder / "sweep.yaml"), "-o", str(folder / SWEEP), "--jobs",
                                          str(jobs), *["--resume"] * resume, *["--quiet"] * quiet])
     if code != 2:
+        machine["evaluations_per_second_at_end"] = round(reference_speed())
         _write(folder / RUN, record)
         if any(folder.glob(f"{SWEEP}/runs/*.h5")):
             pack(folder)

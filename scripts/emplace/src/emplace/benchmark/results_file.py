@@ -41,7 +41,8 @@ class Results:
                   fits), bound_ns (proven by the search or before it), version, commit, host, cpu, date; placement (see
                   best_placement())
     improvements  run, evaluation (from 0), wall_seconds [s], best_step_time_ns
-    machines      at each start: host, cores, evaluations_per_second (protocol.reference_speed()), date
+    machines      at each start: host, cores, evaluations_per_second (protocol.reference_speed()), date; at its end:
+                  evaluations_per_second_at_end
     budgets       of the searches, as in "10s"
     not_run       number of searches without results
     placements    by source: bytes of /placements

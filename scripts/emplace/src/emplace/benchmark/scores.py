@@ -174,7 +174,8 @@ def _notes(loaded: Results, known: Mapping[str, float], by_name: Mapping[str, In
             notes.append(f"{what}: {', '.join(names)}")
     if len(loaded.budgets) > 1:
         notes.append(f"different budgets: {', '.join(loaded.budgets)}")
-    speeds = {f"{one['evaluations_per_second']:.3g} on {one['host']}" for one in loaded.machines}
+    speeds = {" to ".join(f"{one[key]:.3g}" for key in ("evaluations_per_second", "evaluations_per_second_at_end") if key in one)
+              + f" on {one['host']}" for one in loaded.machines}
     notes.append(f"reference speed [evaluations/s in one thread]: {'; '.join(sorted(speeds))}")
     return notes
 
