@@ -6,6 +6,8 @@ import os
 import pathlib
 from typing import Iterable
 
+import matplotlib
+
 from .instances import Instance
 from .pictures import excess_by_size, performance_profile, solved_over_time
 from .results_file import Results
@@ -28,17 +30,20 @@ def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.Pat
         return page.with_name(f"{page.stem}_{ending}")
 
     drawn = {"profile": performance_profile(scores), "time": solved_over_time(loaded, scores), "size": excess_by_size(scores)}
-    for name, figure in drawn.items():
-        figure.savefig(beside(f"{name}.svg"), metadata={"Date": None})
+    with matplotlib.rc_context({"svg.hashsalt": "emplace"}):  # the same results give the same files
+        for name, figure in drawn.items():
+            figure.savefig(beside(f"{name}.svg"), metadata={"Date": None})
     scores.table.to_csv(beside("scores.csv"), index=False)
     scores.finals.to_csv(beside("finals.csv"), index=False)
+    seeds = loaded.runs["seed"].nunique()
+    searches = f"{len(loaded.runs)} searches with budgets of {', '.join(loaded.budgets)}"
     page.write_text(f"""# Scores of the benchmark
 
-{len(loaded.runs)} searches with budgets of {', '.join(loaded.budgets)} on {len(scores.known)} instances. In brackets: 95 %
+{searches} on {len(scores.known)} instances, {seeds} seed{'s' * (seeds > 1)}. In brackets: 95 %
 intervals by bootstrap over instances. *Within 1 %*: share of the searches whose placement is at most 1 % above the best known
 value. *Expected*: expected running time until then, if failing searches are restarted (COCO), and its ratio to that of the
 fastest agent. *Gap* and *excess*: mean distances to the proven bound and to the best known value; a distance counts as
-{CAP:.0%} at most, and a search without a placement that fits as {CAP:.0%}.
+{100 * CAP:.0f} % at most, and a search without a placement that fits as {100 * CAP:.0f} %.
 
 {text(scores, markdown_rows)}
 ![Share of instances by distance to the best known value]({beside('profile.svg').name})

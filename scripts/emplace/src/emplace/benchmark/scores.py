@@ -10,6 +10,7 @@ and their gaps count as CAP. Seeds are averaged before instances, so that each i
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping
 
@@ -20,6 +21,7 @@ import pandas as pd
 from ..results.summaries import COMPLETE, best_of_problem, markdown, quantile
 from ..results.targets import FACTOR, number, reaches
 from .instances import Instance, instances
+from .protocol import SWEEP, budget_of
 from .results_file import Results
 
 TIMES = (1, 3, 10, 30, 60, 120, 300, 600, 3600)  # of the shares over time [s]
@@ -65,7 +67,9 @@ def score(loaded: Results, chosen: Iterable[Instance] | None = None) -> Score:
     best = {name: float(one.best.value) for name, one in by_name.items() if one.best}
     bounds = {name: one.bound.value for name, one in by_name.items() if one.bound}
     known = {name: best.get(name, own[name]) for name in own}
-    table = _table(runs, reaches(runs, loaded.improvements, factors=(FACTOR,), known=known), known, bounds)
+    limits = [budget_of(text)["seconds"] for text in loaded.budgets]
+    limit = np.inf if "none" in limits else max(limits)  # some searches end later
+    table = _table(runs, reaches(runs, loaded.improvements, factors=(FACTOR,), known=known), known, bounds, limit)
     values = runs["best_step_time_ns"].fillna(np.inf)
     finals = values.groupby([runs["problem"], runs["split"], runs["agent"]], sort=False).apply(
         lambda some: float(quantile(some, 0.5))).rename("value").reset_index()
@@ -92,8 +96,8 @@ def require_same_instances(runs: pd.DataFrame, by_name: Mapping[str, Instance]) 
                              f"expected {by_name[row.problem].sha256}")
 
 
-def _table(runs: pd.DataFrame, reached: pd.DataFrame, known: Mapping[str, float], bounds: Mapping[str, float]
-           ) -> pd.DataFrame:
+def _table(runs: pd.DataFrame, reached: pd.DataFrame, known: Mapping[str, float], bounds: Mapping[str, float],
+           limit: float) -> pd.DataFrame:
     problems = sorted(known)
     runs = runs.join(reached.set_index("run")[["to_seconds", "end_seconds"]], on="run")
     runs["to_seconds"] = runs["to_seconds"].fillna(np.inf)  # of instances that no search has placed
@@ -106,7 +110,7 @@ def _table(runs: pd.DataFrame, reached: pd.DataFrame, known: Mapping[str, float]
         against = runs["problem"].map(reference).astype(float)
         runs[name] = (value / against.where(against > 0) - 1).clip(upper=CAP).where(np.isfinite(against), np.nan)
     runs.loc[~runs["problem"].map(lambda problem: np.isfinite(known[problem])), "excess"] = CAP
-    times = [time for time in TIMES if time <= 1.001 * runs["end_seconds"].max()]
+    times = [time for time in TIMES if time <= min(limit, 1.001 * runs["end_seconds"].max())]
     for time in times:
         runs[f"solved_{time}"] = (runs["to_seconds"] <= time).astype(float)
     runs["solved"] = runs["got_there"].astype(float)
@@ -163,7 +167,8 @@ def _notes(loaded: Results, known: Mapping[str, float], by_name: Mapping[str, In
     cut = int((~runs["status"].isin([*COMPLETE, "failed"])).sum())
     if cut:
         notes.append(f"not complete: {cut} of {len(runs)} searches")
-    notes += [f"failed: {row.agent}, seed {row.seed}, {row.problem}: {row.error}"
+    place = re.compile(rf"^\S*{SWEEP}\.yaml:\d+:\d+: ")  # in the config that the protocol wrote
+    notes += [f"failed: {row.agent}, seed {row.seed}, {row.problem}: {place.sub('', row.error)}"
               for row in runs[runs["status"] == "failed"].itertuples()]
     for what, names in (
             ("no best known placement, so the best of these searches counts",
