@@ -62,24 +62,31 @@ struct DrawnRow {
 };
 constexpr int kCpus = kMaxDevices, kNetworks = kMaxDevices + 1;
 
-// Sets the part of each pass: a micro-batch that comes to its device again, after other passes, is
-// in the next virtual stage.
+// Sets the part of each pass: a micro-batch that comes back to a device, after passes on another
+// device, is in the next virtual stage.
 void NumberParts(std::vector<DrawnPass>& passes) {
-  using Key = std::tuple<int, PassKind, int, int>;  // device, kind, replica, micro-batch
-  std::map<Key, std::size_t> last;
-  std::map<std::pair<int, PassKind>, int> parts;  // of a device, less 1
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    DrawnPass& pass = passes[i];
-    if (pass.kind != PassKind::kForward && pass.kind != PassKind::kBackward) continue;
-    const Key key(pass.device, pass.kind, pass.replica, pass.micro_batch);
-    const auto [before, is_first] = last.try_emplace(key, i);
-    if (!is_first) pass.part = passes[before->second].part + (before->second + 1 < i ? 1 : 0);
-    before->second = i;
-    int& most = parts[{pass.device, pass.kind}];
-    most = std::max(most, pass.part);
-  }
+  std::vector<DrawnPass*> order;
   for (DrawnPass& pass : passes) {
-    if (pass.kind == PassKind::kBackward) pass.part = parts[{pass.device, pass.kind}] - pass.part;
+    if (pass.kind == PassKind::kForward || pass.kind == PassKind::kBackward) order.push_back(&pass);
+  }
+  std::ranges::stable_sort(order, {}, &DrawnPass::start);
+  using Key = std::tuple<PassKind, int, int>;              // kind, replica, micro-batch
+  std::map<Key, int> last;                                 // device of the pass before
+  std::map<std::pair<Key, int>, int> visited;              // by device: part of the pass before
+  std::map<std::pair<int, PassKind>, int> last_of_device;  // last part of any micro-batch
+  for (DrawnPass* pass : order) {
+    const Key key(pass->kind, pass->replica, pass->micro_batch);
+    const auto [part, is_first] = visited.try_emplace({key, pass->device}, 0);
+    if (!is_first && last.at(key) != pass->device) ++part->second;
+    last[key] = pass->device;
+    pass->part = part->second;
+    int& most = last_of_device[{pass->device, pass->kind}];
+    most = std::max(most, pass->part);
+  }
+  for (DrawnPass* pass : order) {
+    if (pass->kind == PassKind::kBackward) {
+      pass->part = last_of_device.at({pass->device, pass->kind}) - pass->part;
+    }
   }
 }
 

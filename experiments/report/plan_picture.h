@@ -25,7 +25,7 @@ struct DrawnPass {
   PassKind kind = PassKind::kForward;
   int replica = -1, micro_batch = -1;  ///< -1: of all
   /// Virtual stage on the device: 0 for the first forward pass over the micro-batch and the last
-  /// backward pass over it, and so on.
+  /// backward pass over it, and one more each time the forward pass comes back from another device.
   int part = 0;
   Nanos start = 0, finish = 0;    ///< of the first and last op [ns]
   Nanos busy = 0, recompute = 0;  ///< time of its ops, and of recomputed ones among them [ns]

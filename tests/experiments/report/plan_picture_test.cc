@@ -125,6 +125,17 @@ TEST_CASE("virtual stages have letters") {
   CHECK(Contains(picture, "<title>backward of micro-batch 1, virtual stage a: 35 ns to 40 ns"));
 }
 
+TEST_CASE("micro-batches that take turns on one device have one virtual stage") {
+  // Without an issue order, ops of the micro-batches alternate: f0 of 0, f0 of 1, f1 of 0, ...
+  DrawnPlan drawn({.micro_batches = 2}, {TwoStages(0, 0)}, 1);
+  drawn.timeline = SimulateReference(
+      *drawn.placed.problem, drawn.placed.device_of_op, {.semantics = Semantics::kQueue});
+  const std::vector<DrawnPass> passes = drawn.Passes();
+  REQUIRE(passes.size() > 6);  // more than a pass of each kind and micro-batch, and updates
+  for (const DrawnPass& pass : passes) CHECK(pass.part == 0);
+  CHECK_FALSE(Contains(drawn.Picture(), "virtual stage"));
+}
+
 TEST_CASE("recomputed ops are a part of the backward pass") {
   // f0 and f1 once more (3 + 3), b1 and b0 (5 + 5).
   const DrawnPlan drawn({.recompute = {"f*"}}, {TwoStages(0, 0)}, 1);
