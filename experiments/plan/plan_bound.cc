@@ -22,8 +22,8 @@ struct Wait {
 };
 
 // Returns the times of all-reduces of gradients by their bytes; none if more bytes may take less
-// time. Only rings are known to take longer for more bytes, so that an all-reduce of a bucket takes
-// at least as long as that of one of its gradients.
+// time. Those over the cluster's channels never do (collective_time.h), so that an all-reduce of a
+// bucket takes at least as long as that of one of its gradients.
 std::map<std::int64_t, Nanos> ReduceTimes(const PlanSetting& setting,
                                           const Graph& graph,
                                           const Plan& plan) {

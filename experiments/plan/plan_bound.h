@@ -17,7 +17,7 @@
 //
 // The ways may pass through sums of gradients; these count 0 there, since a graph of one
 // micro-batch has none. Between a gradient and its update lies an all-reduce of at least its bytes,
-// if the costs of all-reduces are those of rings. Heads and tails are rounded down to multiples of
+// if larger all-reduces never take less time. Heads and tails are rounded down to multiples of
 // 1/1024 of the longest way, and ops of equal ones are one job.
 //
 // Stages. The least of the largest bounds of stages, over all stages that fit into their devices as

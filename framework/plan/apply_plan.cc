@@ -8,12 +8,12 @@
 
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
+#include "framework/plan/collective_time.h"
 #include "framework/plan/micro_batches.h"
 #include "framework/plan/plan_cluster.h"
 #include "framework/plan/ranks.h"
 #include "framework/plan/recompute.h"
 #include "framework/plan/replicas.h"
-#include "framework/plan/ring.h"
 #include "framework/plan/sharded_update.h"
 
 namespace emplace {
@@ -78,16 +78,20 @@ PlannedStep ApplyPlan(const Graph& step,
     if (NetworkDevice(cluster) < 0) {
       planned_cluster =
           WithNetwork(*planned_cluster, kNetwork, kNetwork, static_cast<int>(largest));
+      std::vector<CollectiveTimes> positions;
+      for (std::size_t position = 0; position < largest; ++position) {
+        std::vector<int> members;
+        for (const std::vector<int>& group : groups) {
+          members.push_back(group[std::min(position, group.size() - 1)]);
+        }
+        std::ranges::sort(members);
+        members.erase(std::unique(members.begin(), members.end()), members.end());
+        positions.emplace_back(cluster, std::move(members));
+      }
       for (const Bucket& bucket : buckets) {
         Nanos slowest = 0;
-        for (std::size_t position = 0; position < largest; ++position) {
-          std::vector<int> members;
-          for (const std::vector<int>& group : groups) {
-            members.push_back(group[std::min(position, group.size() - 1)]);
-          }
-          std::ranges::sort(members);
-          members.erase(std::unique(members.begin(), members.end()), members.end());
-          slowest = std::max(slowest, RingTime("all_reduce", cluster, members, bucket.bytes));
+        for (const CollectiveTimes& times : positions) {
+          slowest = std::max(slowest, times.Least("all_reduce", bucket.bytes));
         }
         cost_ns.push_back({{kNetwork, static_cast<double>(slowest)}});
       }

@@ -19,11 +19,10 @@ namespace emplace {
 /// With several replicas the cluster needs a device of class network. If it has one, the costs of
 /// collectives come from a cost table, as those of any op. Otherwise a device "network" of a kind
 /// "network" is added, with a slot for each device of the largest group, and routes of no latency
-/// from and to all devices, each with a channel of its own. A collective then costs what a ring
-/// over the cluster's channels does, one after another (RingTime()), over the slowest ring
-/// among the devices of one position in their groups. In a ring, devices are in the order of the
-/// cluster; of a smaller group, the last one stands for the missing ones, and a device of several
-/// groups occurs once.
+/// from and to all devices, each with a channel of its own. A collective then takes its time over
+/// the cluster's channels (CollectiveTimes) among the devices of one position in their groups, the
+/// slowest ones. Its members are in the order of the cluster; of a smaller group, the last device
+/// stands for the missing ones, and a device of several groups occurs once.
 /// @param together  of the step's ops that are placed together: several ops of a group get one
 ///   label, and an op alone in its group keeps its own. Gradients share a bucket only if their
 ///   producers share a label. If each replica has one device, all gradients may share buckets

@@ -16,9 +16,9 @@
 #include "framework/cluster/device_classes.h"
 #include "framework/cost/op_kind.h"
 #include "framework/graph/dtypes.h"
+#include "framework/plan/collective_time.h"
 #include "framework/plan/one_replica.h"
 #include "framework/plan/plan_cluster.h"
-#include "framework/plan/ring.h"
 
 namespace emplace {
 namespace {
@@ -318,17 +318,23 @@ RankStep FirstRank(std::shared_ptr<const Graph> step, std::shared_ptr<const Clus
     if (std::ranges::none_of(free, known)) free.emplace_back(kind, 0);
   }
   std::vector<Op> ops(step->ops().begin(), step->ops().end());
+  std::map<std::vector<int>, std::vector<CollectiveTimes>> times;  // of each block, by ranks
   for (Op& op : ops) {
     if (!IsRankCollective(op)) continue;
     const RankCall call = CallOf(*step, op);
     op.device_kinds.clear();
     op.cost_ns = free;
     if (NetworkDevice(*cluster) >= 0) continue;
+    std::vector<CollectiveTimes>& blocks = times[call.ranks];
+    while (static_cast<int>(blocks.size()) < count / ranks) {
+      const std::size_t block = blocks.size();
+      std::vector<int> members;
+      for (int rank : call.ranks) members.push_back(of_rank[rank][block]);
+      blocks.emplace_back(*cluster, std::move(members));
+    }
     Nanos slowest = 0;
-    for (int block = 0; block < count / ranks; ++block) {
-      std::vector<int> ring;
-      for (int rank : call.ranks) ring.push_back(of_rank[rank][block]);
-      slowest = std::max(slowest, RingTime(call.name, *cluster, ring, call.whole));
+    for (const CollectiveTimes& block : blocks) {
+      slowest = std::max(slowest, block.Least(call.name, call.whole));
     }
     op.cost_ns.emplace_back(kRanks, static_cast<double>(slowest));
   }

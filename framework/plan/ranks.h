@@ -34,9 +34,8 @@ struct RankStep {
 /// CPUs beside GPUs are left out, since all ranks would use them.
 ///
 /// A collective becomes an op that takes no time and may run on all devices; AddRankCollectives()
-/// adds the time. If the cluster has no network device, it has a cost for a kind "ranks": that of
-/// the slowest ring among the devices of its ranks in a block (RingTime()), over the cluster's
-/// channels. Other traffic on these channels does not slow it down.
+/// adds the time. If the cluster has no network device, it has a cost for a kind "ranks": its time
+/// over the cluster's channels (CollectiveTimes) in the slowest block.
 /// @throws InputError naming the graph: ranks that do not divide the devices (with the choices) or
 ///   are not alike (with the reason); a collective of another name (with the choices) or without
 ///   the ranks of its group

@@ -16,8 +16,8 @@ namespace emplace {
 /// - An op "all_gather/B" of kind collective.all_gather and phase update follows the ops that
 ///   update the bucket's parameters (make an alias of a parameter; if none does, all ops of phase
 ///   update that depend on the bucket): each replica receives the others'.
-/// - A cost on network devices is divided by two between the two collectives: a ring takes n - 1
-///   steps for each.
+/// - A cost on network devices is divided by two between the two collectives, which take turns in
+///   an all-reduce.
 ///
 /// Buckets of which some op remains on all replicas are left as they are.
 /// @param planned   of Replicate() with more than one replica

@@ -6,8 +6,18 @@ all_ranks() makes the step of every rank, which the header says that rank 0 stan
 import copy
 import dataclasses
 
-from model import Machine, wire_time
-from plans import Origin, Planned, Refused, predecessors, producers, topological_order, whole, with_device
+from model import Machine
+from plans import (
+    Origin,
+    Planned,
+    Refused,
+    collective_time,
+    predecessors,
+    producers,
+    topological_order,
+    whole,
+    with_device,
+)
 
 NAMES = ("all_gather", "all_reduce", "all_to_all", "reduce_scatter")
 VIEWS = ("Reshape",)  # of the kinds that problems have
@@ -35,18 +45,6 @@ def blocks(cluster, ranks):
     return [devices[i : i + ranks] for i in range(0, len(devices), ranks)]
 
 
-def ring_time(machine, name, members, part):
-    """[ns]"""
-    if len(members) < 2:
-        return 0
-    hops = list(zip(members, members[1:] + members[:1]))
-    if any(hop not in machine.routes for hop in hops):
-        raise Refused("no route")
-    channels = [[machine.channels[k] for k in machine.routes[hop]] for hop in hops]
-    step = max(sum(c["latency"] + wire_time(part, c) for c in route) for route in channels)
-    return (2 if name == "all_reduce" else 1) * (len(members) - 1) * step
-
-
 def first_rank(graph, cluster):
     """(step, cluster) of rank 0"""
     ranks = graph.get("ranks", 1)
@@ -59,12 +57,14 @@ def first_rank(graph, cluster):
     graph = copy.deepcopy(graph)
     for op in graph["ops"]:
         if is_collective(op):
-            name, group, _, part = figures(graph, op)
+            name, group, size, _ = figures(graph, op)
             op["cost_ns"] = dict.fromkeys(sorted(kinds), 0)
             del op["device_kinds"]
             if not network:
                 rings = [[block[rank] for rank in group] for block in divided]
-                op["cost_ns"]["ranks"] = max(ring_time(machine, name, ring, part) for ring in rings)
+                op["cost_ns"]["ranks"] = max(
+                    collective_time(machine, name, ring, size) for ring in rings
+                )
     names = [cluster["devices"][d]["name"] for d in kept]
     routes = [r for r in cluster["routes"] if r["from"] in names and r["to"] in names]
     used = {name for route in routes for name in route["via"]}

@@ -1,11 +1,14 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "experiments/console/menu.h"
+#include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/cluster/cluster_io.h"
+#include "framework/plan/collective_time.h"
 #include "scripts/emplace/bindings/bindings.h"
 
 namespace emplace::python {
@@ -47,6 +50,37 @@ nb::ndarray<nb::numpy, Nanos, nb::ndim<2>> TransferTimes(const PythonCluster& se
     }
   }
   return {times->data(), {n, n}, owner};
+}
+
+// Returns the time by each algorithm. devices: names; none: all GPUs.
+std::map<std::string, Nanos> CollectiveTimesOf(const PythonCluster& self,
+                                               const std::string& name,
+                                               std::int64_t bytes,
+                                               const std::vector<std::string>& devices) {
+  const Cluster& cluster = *self.cluster;
+  const std::vector<std::string>& names = CollectiveNames();
+  if (std::ranges::find(names, name) == names.end()) {
+    throw InputError(
+        fmt::format("unknown collective \"{}\"; choices: {}", name, fmt::join(names, ", ")));
+  }
+  if (bytes < 0) throw InputError(fmt::format("bytes: got {}, expected at least 0", bytes));
+  std::vector<int> members;
+  for (const std::string& device : devices) {
+    members.push_back(cluster.FindDevice(device));
+    if (members.back() >= 0) continue;
+    throw InputError(fmt::format("cluster \"{}\" has no device \"{}\"; choices: {}",
+                                 cluster.name(),
+                                 device,
+                                 fmt::join(cluster.DeviceNames(), ", ")));
+  }
+  for (int d = 0; devices.empty() && d < cluster.num_devices(); ++d) {
+    if (cluster.kind_of(d).device_class == DeviceClass::kGpu) members.push_back(d);
+  }
+  std::map<std::string, Nanos> times;
+  for (const AlgorithmTime& each : CollectiveTimes(cluster, members).Of(name, bytes)) {
+    times.emplace(each.algorithm, each.time);
+  }
+  return times;
 }
 
 }  // namespace
@@ -108,6 +142,21 @@ void AddCluster(nb::module_& module) {
            "Returns [num_devices, num_devices] int64: time of a transfer of this many bytes that "
            "is alone on its\n"
            "route, from the row's device to the column's [ns]; -1: no route.")
+      .def(
+          "collective_times",
+          CollectiveTimesOf,
+          nb::arg("name"),
+          nb::arg("bytes"),
+          nb::arg("devices") = std::vector<std::string>(),
+          nb::sig("def collective_times(self, name: str, bytes: int, devices: list[str] = []) -> "
+                  "dict[str, int]"),
+          "Returns the time of a collective over the cluster's channels by \"ring\", \"rings\", "
+          "\"tree\" and "
+          "\"two_levels\" [ns].\nA plan without measured collectives takes the least. Algorithms "
+          "that the collective lacks are left out.\n\nname: all_gather, all_reduce, all_to_all "
+          "or reduce_scatter; bytes: of the tensor, of a gather its output;\ndevices: names, none: "
+          "all GPUs.\nThrows InputError naming an unknown name, a device that the cluster lacks, "
+          "two devices without a route.")
       .def("__repr__", [](const C& self) {
         return fmt::format(
             "Cluster({}, {} devices)", self.cluster->name(), self.cluster->num_devices());

@@ -4,7 +4,6 @@
 
 #include "framework/base/error.h"
 #include "framework/config/setting_error.h"
-#include "framework/plan/ring.h"
 #include "tests/framework/plan/training_steps.h"
 #include "tests/support/paths.h"
 
@@ -15,16 +14,6 @@ using namespace emplace::testing;
 
 Plan PlanOf(const std::string& yaml) {
   return ReadFields<Plan>(ConfigNode::FromString(yaml, "p"));
-}
-
-// A chunk of 25 bytes takes 10 + 25 ns; 2 (4 - 1) steps.
-TEST_CASE("a ring of n takes 2 (n - 1) steps of a chunk each") {
-  const Cluster cluster = EqualGpus(4, 10);
-  const std::vector<int> all = {0, 1, 2, 3}, two = {0, 1}, one = {2};
-  CHECK(RingTime("all_reduce", cluster, all, 100) == 2 * 3 * (10 + 25));
-  CHECK(RingTime("all_reduce", cluster, all, 98) == 2 * 3 * (10 + 25));
-  CHECK(RingTime("all_reduce", cluster, two, 100) == 2 * (10 + 50));
-  CHECK(RingTime("all_reduce", cluster, one, 100) == 0);
 }
 
 // Two replicas of two layers on a device each, buckets of one gradient. Backward: b1 ends at 11,

@@ -65,6 +65,19 @@ class Plans(unittest.TestCase):
         rows[0, problem.group_of_op] = placement
         return int(problem.evaluate(rows).step_time[0])
 
+    def test_times_of_collectives(self) -> None:
+        """Four GPUs, 10 ns and 1 B/ns each way: two rings of parts of 12.5, trees of 4 rounds of 100 B."""
+        four = {**CLUSTER, "devices": [{"name": f"gpu:{place}", "kind": "g"} for place in range(4)],
+                "all_to_all": {"latency": "10ns", "bandwidth": "1GB/s"}}
+        cluster = emplace.Cluster.parse(json.dumps(four))
+        self.assertEqual(cluster.collective_times("all_reduce", 100), {"ring": 6 * 35, "rings": 6 * 23, "tree": 440})
+        self.assertEqual(cluster.collective_times("all_gather", 100, ["gpu:1", "gpu:2"]), {"ring": 60})
+        for wrong, told in ((("sum", 1), 'unknown collective "sum"; choices: all_gather, all_reduce, all_to_all, '),
+                            (("all_reduce", -1), "bytes: got -1, expected at least 0"),
+                            (("all_reduce", 1, ["gpu:4"]), 'cluster "two" has no device "gpu:4"; choices: gpu:0, gpu:1')):
+            with self.assertRaisesRegex(emplace.InputError, told):
+                cluster.collective_times(*wrong)
+
     def test_a_pipeline(self) -> None:
         """M = 3 micro-batches on S = 2 stages: (M + S - 1) (10 + 20), and the update of the first stage."""
         planned = emplace.apply_plan(self.graph, self.cluster, {"micro_batches": 3})

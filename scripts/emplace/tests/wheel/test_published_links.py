@@ -148,11 +148,25 @@ class Rings(Case):
         self.assertEqual({row["how"] for row in rows.values()}, {"ring"})
         self.assertIn("left out, more than 64 GPUs: X1/prim_OPT-350_all_gather_65gpus/1MiB", self.out)
         for case in ("X1/OPT-350_mbs1_tp1_algo0/enc-MLP-GEMM-1/forward", "X1/p2p_inter_node/1MiB"):
-            self.assertRegex(self.out, f"left out, only collectives are rings: .*{case}")
+            self.assertRegex(self.out, f"left out, only for collectives: .*{case}")
         self.assertEqual(self.out.splitlines()[-1], "channel of X1/p2p_intra_node, as in a cluster file: {latency: "
                          "60.000us, bandwidth: 26.2144GB/s}")
         self.assertEqual(list(self.rows("--how", "ring", "--only", "*gather_4*")),
                          ["X1/prim_OPT-350_all_gather_4gpus/2MiB"])
+
+    def test_fastest_algorithm(self) -> None:
+        """8 GPUs, 60 us + 40 us a MiB. An all-reduce by a ring: 14 rounds of 1/8 of the size, or of 1/48 by six rings at
+        once; by a tree: 6 rounds of all of it."""
+        write_collective(self.folder, "all_reduce_8gpus", [(1, 0.3), (8, 1.4)])
+        write_collective(self.folder, "all_gather_8gpus", [(1, 0.7)])  # 7 rounds of 1 MiB
+        write_link(self.folder, {size: 60 + 40 * size for size in (1, 2, 4)})
+        sixth = 60_000 + 6_667
+        for how, expected in (("ring", (14 * 65_000, 14 * 100_000, 7 * 100_000)),
+                              ("fastest", (6 * 100_000, 14 * sixth, 7 * sixth))):
+            found = {case.removeprefix("X1/prim_OPT-350_"): row["simulated"]
+                     for case, row in self.rows("--how", how).items()}
+            names = ("all_reduce_8gpus/1MiB", "all_reduce_8gpus/8MiB", "all_gather_8gpus/1MiB")
+            self.assertEqual(found, dict(zip(names, expected)))
 
     def test_no_link_within_the_node(self) -> None:
         write_collective(self.folder, "all_reduce_2gpus", [(8, 1)])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..importers.command import exit_code_with_compiled, require_folder
 from ..importers.graph_file import write_bytes
 from . import classes, models, neusight, neusight_plans, sailor, sailor_plans
-from .figures import (DATA_SHEET, FITTED, OPS, OTHERS, RANGES, REPLAY, RING, Compared, choice_report, choices, report,
+from .figures import (DATA_SHEET, FASTEST, FITTED, OPS, OTHERS, RANGES, REPLAY, RING, Compared, choice_report, choices, report,
                       spelt)
 from .tables import LeftOut, LinkCase, OpCase, PublishedFailure
 
@@ -49,6 +49,7 @@ HOW a time is simulated:
   ranges      transfers: by the ranges of a cost file, fitted to the other sizes of the link (sailor-ops)
   ring        collectives: by a ring over a channel for each pair of GPUs, which is fitted to all transfers within a
               node (p2p_intra_node; sailor-ops) and printed below the cases
+  fastest     likewise, by the fastest algorithm, as a plan without measured collectives
   data-sheet  by the device kind without its fit
   predicted   plans: by the device kind, for a batch without published times and for tensor parallelism (no choice)
 
@@ -208,9 +209,10 @@ def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[Le
     ops = [case for case in here if isinstance(case, OpCase)]
     of_links = [case for case in here if isinstance(case, LinkCase)]
     names = {case.case for case in chosen}
-    rings = [op for op in ops if how == RING and op.group_size > 1 and op.case in names]
-    done = (simulate.ops([op for op in ops if how != RING or op.group_size == 1], how, options.kind),
-            links.rings(rings, of_links), links.transfers(of_links, how))
+    is_channel = how in (RING, FASTEST)
+    over_links = [op for op in ops if is_channel and op.group_size > 1 and op.case in names]
+    done = (simulate.ops([op for op in ops if not is_channel or op.group_size == 1], how, options.kind),
+            links.collectives(over_links, of_links, how), links.transfers(of_links, how))
     return ([row for rows, _ in done for row in rows if row.case in names],
             [left for left in left_out if left.case.partition("/")[0] in gpus] + [
                 left for _, missing in done for left in missing])
@@ -219,7 +221,7 @@ def _ops(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[Le
 def _links(options: argparse.Namespace, how: str, chosen: set[tuple[str, str]]) -> str:
     from . import links
 
-    if how == RING:
+    if how in (RING, FASTEST):
         chosen = {(gpu, links.WITHIN_NODE) for gpu, _ in chosen}
     cases = [case for case in sailor.ops(options.folder)[0] if isinstance(case, LinkCase)]
     return links.described([case for case in cases if (case.gpu, case.group) in chosen], how)
@@ -235,7 +237,7 @@ def _plans(options: argparse.Namespace, how: str) -> tuple[list[Compared], list[
     return _chosen(rows, options) if rows else [], left_out
 
 
-_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS), _SAILOR: (FITTED, RANGES, RING, DATA_SHEET),
+_CHOICES = {_STEPS: (OPS, FITTED, DATA_SHEET), _TRACES: (REPLAY, OTHERS), _SAILOR: (FITTED, RANGES, RING, FASTEST, DATA_SHEET),
             _NEUSIGHT_PLANS: (OPS,), _SAILOR_PLANS: (FITTED,)}
 _ROWS = {_STEPS: _steps, _TRACES: _traces, _NEUSIGHT_PLANS: _plans, _SAILOR_PLANS: _plans}
 
@@ -277,7 +279,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder with the files of the source")
     parser.add_argument("--gpu", metavar="NAME", help="only this GPU; a part of its name is enough, such as h100")
     parser.add_argument("--only", metavar="GLOB", help="only these cases, such as 'gpt2*-train-*'")
-    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, OTHERS, FITTED, RANGES, RING, "data-sheet"),
+    parser.add_argument("--how", metavar="HOW", choices=(OPS, REPLAY, OTHERS, FITTED, RANGES, RING, FASTEST, "data-sheet"),
                         help="see below")
     parser.add_argument("--graphs", metavar="FOLDER", type=pathlib.Path,
                         help="graphs of steps without op times; one that is not there is made from the model's config "

@@ -13,7 +13,7 @@ from .tables import LeftOut
 
 # Sources of the simulated times.
 OPS, FITTED, DATA_SHEET, REPLAY, OTHERS, RANGES = "ops", "fitted", "data sheet", "replay", "others", "ranges"
-PREDICTED, RING = "predicted", "ring"
+PREDICTED, RING, FASTEST = "predicted", "ring", "fastest"
 MOST_CASES = 60  # in the printed table
 
 

@@ -2,8 +2,8 @@
 
 The bandwidth of real transfers grows with their size. A channel of a cluster has one latency and one bandwidth, which
 are fitted here to all sizes (FITTED); the ranges of a cost file have one of each for every range of sizes (RANGES). A
-fit never sees the size that it predicts. A collective is predicted by a ring over the channel of a link (RING), without
-any time of a collective.
+fit never sees the size that it predicts. A collective is predicted by a ring (RING) or the fastest algorithm (FASTEST)
+over the channel of a link, without any time of a collective.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 import collections
 import itertools
 import json
-from typing import Sequence
+import math
+from typing import Any, Sequence
 
 import numpy as np
 
 from .. import _compiled
 from ..arrays import cluster_from_arrays, graph_from_arrays
-from ..importers.graph_file import GraphBuilder
 from . import plans
-from .figures import DATA_SHEET, RANGES, RING, Compared
+from .figures import DATA_SHEET, FASTEST, RANGES, RING, Compared
 from .simulate import NO_LINKS, NO_RING
 from .tables import LeftOut, LinkCase, OpCase
 
@@ -34,7 +34,7 @@ def transfers(cases: Sequence[LinkCase], how: str) -> tuple[list[Compared], list
     points = _points(cases)
     for case in cases:
         others = [point for point in points[case.gpu, case.group] if point[0] != case.num_bytes]
-        if how in (DATA_SHEET, RING):
+        if how in (DATA_SHEET, RING, FASTEST):
             left_out.append(LeftOut(case.case, NO_LINKS if how == DATA_SHEET else NO_RING))
         elif len({size for size, _ in others}) < 2:
             left_out.append(LeftOut(case.case, "fewer than 2 other sizes of this link to fit"))
@@ -45,7 +45,7 @@ def transfers(cases: Sequence[LinkCase], how: str) -> tuple[list[Compared], list
     return compared, left_out
 
 
-def rings(cases: Sequence[OpCase], links: Sequence[LinkCase]) -> tuple[list[Compared], list[LeftOut]]:
+def collectives(cases: Sequence[OpCase], links: Sequence[LinkCase], how: str) -> tuple[list[Compared], list[LeftOut]]:
     """Returns the simulated collectives, and those left out. Throws InputError.
 
     Every pair of GPUs has a channel, fitted to all sizes of the GPU's link WITHIN_NODE.
@@ -58,32 +58,33 @@ def rings(cases: Sequence[OpCase], links: Sequence[LinkCase]) -> tuple[list[Comp
         if case.group_size > plans.MOST_DEVICES:
             left_out.append(LeftOut(case.case, f"more than {plans.MOST_DEVICES} GPUs"))
         elif case.gpu in fitted:
-            compared.append(Compared(case.case, case.gpu, case.group, case.measured, ring(case, *fitted[case.gpu]),
-                                     RING, case.totals))
+            compared.append(Compared(case.case, case.gpu, case.group, case.measured,
+                                     collective(case, how, *fitted[case.gpu]), how, case.totals))
         else:
             left_out.append(LeftOut(case.case, f"no table {WITHIN_NODE} of at least 2 sizes"))
     return compared, left_out
 
 
-def ring(case: OpCase, latency: float, bandwidth: float) -> float:
-    """Returns the time of a collective by framework/plan/ring.h, on GPUs with equal channels for all pairs [ns]."""
-    count = case.group_size
-    builder = GraphBuilder("collective", ranks=count)
-    ends = [builder.tensor("", shape, "f32", role="input") for shape in (*case.inputs, case.output)]
-    builder.op("collective", case.kind, ends[:-1], ends[-1:], device_kinds=["network"],
-               attributes={"ranks": list(range(count)), "group_size": count})
-    cluster = cluster_from_arrays([f"gpu:{place}" for place in range(count)], bandwidth, round(latency), kinds="gpu",
-                                  device_kinds={"gpu": {"class": "gpu"}})
-    return plans.simulate(builder.document(), [0], cluster, replicas=1).step_time
+def collective(case: OpCase, how: str, latency: float, bandwidth: float) -> int:
+    """Returns the time by Cluster.collective_times, on GPUs with equal channels for all pairs [ns]."""
+    cluster = _equal_gpus(case.group_size, latency, bandwidth)
+    name = case.kind.removeprefix("collective.")
+    tensors = [case.output] if name == "all_gather" else case.inputs
+    times: dict[str, int] = cluster.collective_times(name, sum(4 * math.prod(shape) for shape in tensors))
+    return times[how] if how == RING else min(times.values())
 
 
 def simulate(num_bytes: int, latency: float, bandwidth: float) -> int:
     """Returns the step time of an op that reads the result of an op on another device [ns]. Both ops take no time."""
-    cluster = cluster_from_arrays(["gpu:0", "gpu:1"], bandwidth, round(latency), kinds="gpu",
-                                  device_kinds={"gpu": {"class": "gpu"}})
+    cluster = _equal_gpus(2, latency, bandwidth)
     graph = graph_from_arrays(["send", "receive"], [(0, 1)], [num_bytes, 0], cost_ns={"gpu": [0, 0]})
     problem = _compiled().Problem(graph, cluster, semantics="stream")
     return int(problem.evaluate(np.array([[0, 1]], dtype=np.uint8)).step_time[0])
+
+
+def _equal_gpus(count: int, latency: float, bandwidth: float) -> Any:
+    return cluster_from_arrays([f"gpu:{place}" for place in range(count)], bandwidth, round(latency), kinds="gpu",
+                               device_kinds={"gpu": {"class": "gpu"}})
 
 
 def channel(points: Points) -> tuple[float, float]:

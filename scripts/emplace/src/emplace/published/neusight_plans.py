@@ -11,7 +11,7 @@ times are predicted by the device kind, by its fit if it has one. Layers are div
 dp: all gradients are reduced at once after the backward pass, as Megatron-LM does by default. tp: the linear layers of
 a layer are divided by columns and by rows in turn, as Megatron-LM does (Shoeybi et al., 2019), the last one by columns.
 A reduction of activations follows each linear layer divided by rows; the backward pass has as many. One rank is
-simulated, since all do the same at the same time. Reductions are rings over links whose figures LINKS states.
+simulated, since all do the same at the same time. Reductions are rings over ports whose figures LINKS states.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import pathlib
 import re
 from typing import Any, Mapping, Sequence
 
-from ..arrays import cluster_from_arrays
 from . import neusight, plans, tables
 from .figures import OPS, PREDICTED, Compared, spelt
 from .fx_step import FxRow, step_graph
 from .simulate import menu_kind
 from .tables import LeftOut, PublishedFailure, Shape
 
-# [B/s] in one direction between two GPUs: the first part that a GPU's name has, figure and source.
+# [B/s] at which a GPU sends: the first part that a GPU's name has, figure and source.
 LINKS = (
     ("_v100_pcie_", 16e9, "PCI Express 3.0 x16, NVIDIA V100 Tensor Core GPU data sheet: 32 GB/s in both directions"),
     ("_pcie_", 32e9, "PCI Express 4.0 x16, NVIDIA A100 Tensor Core GPU data sheet: 64 GB/s in both directions"),
@@ -147,7 +146,7 @@ def _simulated(plan: Plan, steps: Mapping[tuple[str, int], Sequence[Source]]) ->
     if plan.kind == "dp":
         _add_updates(document, stages, kind)
     replicas, gpus = (plan.count if plan.kind == "dp" else 1), (1 if plan.kind == "tp" else plan.count)
-    cluster = cluster_from_arrays([f"gpu:{place}" for place in range(gpus)], bandwidth, LATENCY, kinds=kind)
+    cluster = plans.cluster_of([kind] * gpus, port=(bandwidth, LATENCY))
     done = plans.simulate(document, stages, cluster, replicas, plan.micro_batches)
     return Compared(plan.case, plan.gpu, f"plan, {how}", plan.measured, done.step_time, how, ("all plans",),
                     peers=f"{plan.model}, sequence {plan.seq}, {plan.count} GPUs, batch {plan.batch}")

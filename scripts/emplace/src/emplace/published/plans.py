@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import numpy as np
 
 from .. import _compiled
+from ..arrays import menu_kinds
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -94,17 +95,20 @@ def _cost_table(planned: Any, placement: npt.NDArray[np.uint8], num_stages: int,
     return table
 
 
-def cluster_of(kinds: Sequence[str], network_slots: int = 0) -> Cluster:
-    """Returns a cluster whose transfers take no time.
+def cluster_of(kinds: Sequence[str], network_slots: int = 0, port: tuple[float, int] | None = None) -> Cluster:
+    """Returns a cluster of GPUs.
 
-    kinds: [devices]. network_slots: communicators that work at the same time; 0: without a network device.
+    kinds: [devices], of `emplace list device-kinds` or others. network_slots: communicators that work at the same time;
+    0: without a network device. port: bandwidth [B/s] and latency [ns] at which a GPU sends; None: transfers take no time.
     """
     names = [f"gpu:{place}" for place in range(len(kinds))]
     devices: list[dict[str, Any]] = [{"name": name, "kind": kind} for name, kind in zip(names, kinds)]
-    declared = {kind: {"class": "gpu"} for kind in kinds}
+    declared = {kind: {"class": "gpu"} for kind in kinds if kind not in menu_kinds()}
     if network_slots:
         devices.append({"name": NETWORK, "kind": NETWORK, "slots": network_slots})
         declared[NETWORK] = {"class": NETWORK}
+    routes = {"all_to_all": {"bandwidth": "1000TB/s"}} if port is None else {
+        "egress_bus": {"bandwidth": f"{port[0]:.17g}B/s", "latency": f"{port[1]}ns"}}
     cluster: Cluster = _compiled().Cluster.parse(json.dumps({
-        "name": "executed", "devices": devices, "device_kinds": declared, "all_to_all": {"bandwidth": "1000TB/s"}}))
+        "name": "executed", "devices": devices, "device_kinds": declared, **routes}))
     return cluster

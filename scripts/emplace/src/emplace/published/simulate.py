@@ -25,7 +25,7 @@ from ..trace_costs import table
 from ..trace_costs.graph_ops import GraphOps
 from ..trace_costs.simulated import one_device
 from . import models
-from .figures import DATA_SHEET, FITTED, OPS, RANGES, RING, Compared, spelt
+from .figures import DATA_SHEET, FASTEST, FITTED, OPS, RANGES, RING, Compared, spelt
 from .fx_step import LONG_OP, step_graph
 from .neusight import Step
 from .tables import LeftOut, OpCase, PublishedFailure
@@ -38,7 +38,7 @@ LEAST_SIZES = 4  # of a collective; a cost file has no fit of an op kind to fewe
 _NO_KIND = "no device kind of the menu has the figures of this GPU"
 NO_FIT = "its device kind has no fit"
 NO_LINKS = "data sheets of device kinds have no figures of links"
-NO_RING = "only collectives are rings"
+NO_RING = "only for collectives"
 
 
 def step(case: Step, how: str, factor: float = 1, kind: str = "",
@@ -106,7 +106,7 @@ def ops(cases: Sequence[OpCase], how: str, kind: str = "") -> tuple[list[Compare
             left_out += [row for row in done if isinstance(row, LeftOut)]
         else:
             why = {FITTED: "no other ops of this GPU to fit", RANGES: "only links have ranges",
-                   RING: NO_RING}.get(how, _NO_KIND if group_size == 1 else NO_LINKS)
+                   **dict.fromkeys((RING, FASTEST), NO_RING)}.get(how, _NO_KIND if group_size == 1 else NO_LINKS)
             left_out += [LeftOut(op.case, why) for op in here]
     return compared, left_out
 
