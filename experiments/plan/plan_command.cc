@@ -275,7 +275,8 @@ int RunPlanSearch(const PlanOptions& options, const PlanSetting& setting) {
                          result.layer_names,
                          TensorParallelSize(options.to, *graphs[best.graph].setting.step),
                          graphs[best.graph].size,
-                         options.search.batch));
+                         options.search.batch,
+                         *graphs[best.graph].setting.cluster));
   } else if (options.json) {
     Print(FormatPlanSearchJson(result, graphs, search));
   } else {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "experiments/plan/plan_simulation.h"
+#include "framework/plan/collective_time.h"
 #include "framework/plan/one_replica.h"
 
 namespace emplace {
@@ -25,27 +26,33 @@ std::vector<int> StageDevices(const Cluster& cluster) {
 std::vector<Plan> PlansOfReplicas(const Cluster& cluster, int replicas) {
   const std::vector<int> devices = StageDevices(cluster);
   const std::size_t size = devices.size() / replicas;
-  std::map<std::pair<int, std::int64_t>, std::vector<int>> kinds;
-  for (int d : devices) kinds[{cluster.device(d).kind, cluster.device(d).memory}].push_back(d);
+  std::map<std::pair<int, std::int64_t>, std::vector<int>> of_kind;
+  for (int d : devices) of_kind[{cluster.device(d).kind, cluster.device(d).memory}].push_back(d);
+  std::vector<std::vector<int>> kinds, nodes = FindNodes(cluster, devices);
+  for (const auto& [kind, members] : of_kind) kinds.push_back(members);
+  for (std::vector<int>& node : nodes) {
+    for (int& place : node) place = devices[place];
+  }
   std::vector<std::vector<std::vector<int>>> divisions(1);
   for (int r = 0; r < replicas; ++r) {
     const auto begin = devices.begin() + static_cast<std::ptrdiff_t>(r * size);
     divisions[0].emplace_back(begin, begin + static_cast<std::ptrdiff_t>(size));
   }
-  if (kinds.size() > 1 && replicas > 1) {
+  for (const auto& parts : {kinds, nodes}) {
+    if (parts.size() == 1 || replicas == 1) continue;
     std::vector<int> sorted;
     bool divides = true;
     std::vector<std::vector<int>> dealt(replicas);
-    for (const auto& [kind, members] : kinds) {
+    for (const std::vector<int>& members : parts) {
       sorted.insert(sorted.end(), members.begin(), members.end());
       divides = divides && members.size() % replicas == 0;
       for (std::size_t i = 0; i < members.size() && divides; ++i) {
         dealt[i / (members.size() / replicas)].push_back(members[i]);
       }
     }
-    std::vector<std::vector<int>> by_kind(replicas);
-    for (std::size_t i = 0; i < sorted.size(); ++i) by_kind[i / size].push_back(sorted[i]);
-    divisions.push_back(std::move(by_kind));
+    std::vector<std::vector<int>> by_part(replicas);
+    for (std::size_t i = 0; i < sorted.size(); ++i) by_part[i / size].push_back(sorted[i]);
+    divisions.push_back(std::move(by_part));
     if (divides) divisions.push_back(std::move(dealt));
   }
   std::set<std::vector<std::vector<int>>> seen;

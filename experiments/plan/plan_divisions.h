@@ -12,7 +12,9 @@ namespace emplace {
 std::vector<int> StageDevices(const Cluster& cluster);
 
 /// Returns plans with this number of replicas and different groups of devices: the devices in their
-/// order; of devices of several kinds also by kind, and with equal shares of each kind.
+/// order; of devices of several kinds or in several nodes (FindNodes()) also by kind or node, and
+/// with equal shares of each. Replicas with shares of all nodes reduce their gradients within
+/// nodes, and send activations between them.
 /// @param replicas  a divisor of the number of StageDevices()
 std::vector<Plan> PlansOfReplicas(const Cluster& cluster, int replicas);
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "experiments/console/menu.h"
+#include "experiments/plan/plan_divisions.h"
 #include "framework/base/error.h"
 
 namespace emplace {
@@ -48,11 +49,52 @@ std::vector<StageLayers> StagesOfPlan(const std::string& framework,
   return stages;
 }
 
+// Returns the devices of the ranks, which are numbered by stage, then by replica.
+std::vector<int> DevicesByStage(const FoundPlan& plan, const Cluster& cluster) {
+  const auto groups = DeviceGroups(plan.plan, cluster);
+  std::vector<int> devices;
+  for (int s = 0; s < plan.num_stages; ++s) {
+    const int first = plan.stages[0].device[s];
+    const auto place = std::ranges::find(groups[0], first) - groups[0].begin();
+    for (std::size_t r = 0; r < groups.size(); ++r) {
+      devices.push_back(plan.stages.size() == 1 ? groups[r][place] : plan.stages[r].device[s]);
+    }
+  }
+  return devices;
+}
+
+// Returns the devices of the ranks, which are numbered by replica, then by stage.
+std::vector<int> DevicesByReplica(const FoundPlan& plan, const Cluster& cluster) {
+  const std::vector<int> by_stage = DevicesByStage(plan, cluster);
+  std::vector<int> devices;
+  for (int r = 0; r < plan.plan.replicas; ++r) {
+    for (int s = 0; s < plan.num_stages; ++s) {
+      devices.push_back(by_stage[s * plan.plan.replicas + r]);
+    }
+  }
+  return devices;
+}
+
+// Returns whether the ranks have the first devices in their order.
+bool InOrder(const std::vector<int>& devices, const Cluster& cluster) {
+  const std::vector<int> all = StageDevices(cluster);
+  return devices.size() <= all.size() && std::equal(devices.begin(), devices.end(), all.begin());
+}
+
+// Returns a comment with the devices of the ranks; nothing if they are in their order.
+std::string RanksText(const std::vector<int>& devices, const Cluster& cluster) {
+  if (InOrder(devices, cluster)) return "";
+  std::vector<std::string> names;
+  for (int device : devices) names.push_back(cluster.device(device).name);
+  return fmt::format("# GPUs of ranks 0, 1, ...: {}\n", fmt::join(names, ", "));
+}
+
 std::string Megatron(const FoundPlan& plan,
                      const std::vector<StageLayers>& stages,
                      int ranks,
                      int micro_batch,
-                     int batch) {
+                     int batch,
+                     const Cluster& cluster) {
   std::string text =
       fmt::format("--tensor-model-parallel-size {}\n--pipeline-model-parallel-size {}\n",
                   ranks,
@@ -70,13 +112,18 @@ std::string Megatron(const FoundPlan& plan,
   if (plan.recompute) {
     text += "--recompute-granularity full\n--recompute-method uniform\n--recompute-num-layers 1\n";
   }
-  return text;
+  const std::vector<int> devices = DevicesByStage(plan, cluster);
+  if (!InOrder(devices, cluster) && InOrder(DevicesByReplica(plan, cluster), cluster)) {
+    return text + "--use-tp-pp-dp-mapping\n";
+  }
+  return text + RanksText(devices, cluster);
 }
 
 std::string DeepSpeed(const FoundPlan& plan,
                       const std::vector<std::string>& layers,
                       int micro_batch,
-                      int batch) {
+                      int batch,
+                      const Cluster& cluster) {
   const int replicas = plan.plan.replicas;
   std::string text = fmt::format(
       "# DeepSpeed: {} replica(s) of {} stage(s); not tried out. Give deepspeed.initialize() this "
@@ -114,15 +161,19 @@ class PlannedPipeline(PipelineModule):
         stage = self._topo.get_coord(self.global_rank).pipe
         self.parts = BOUNDS
         self._set_bounds(start=BOUNDS[stage], stop=BOUNDS[stage + 1])
-)",
+{})",
                             fmt::join(layers, ", "),
                             plan.num_stages,
                             plan.recompute ? ", activation_checkpoint_interval=1" : "",
                             replicas,
-                            fmt::join(bounds, ", "));
+                            fmt::join(bounds, ", "),
+                            RanksText(DevicesByStage(plan, cluster), cluster));
 }
 
-std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages, int ranks) {
+std::string Vllm(const FoundPlan& plan,
+                 const std::vector<StageLayers>& stages,
+                 int ranks,
+                 const Cluster& cluster) {
   std::vector<int> blocks;
   for (const StageLayers& stage : stages) {
     if (stage.blocks == 0) {
@@ -134,10 +185,11 @@ std::string Vllm(const FoundPlan& plan, const std::vector<StageLayers>& stages, 
   if (stages.size() > 1) text = fmt::format("VLLM_PP_LAYER_PARTITION={}\n", fmt::join(blocks, ","));
   return text + fmt::format(
                     "--pipeline-parallel-size {}\n--tensor-parallel-size {}\n"
-                    "--data-parallel-size {}\n",
+                    "--data-parallel-size {}\n{}",
                     stages.size(),
                     ranks,
-                    plan.plan.replicas);
+                    plan.plan.replicas,
+                    RanksText(DevicesByReplica(plan, cluster), cluster));
 }
 
 }  // namespace
@@ -152,7 +204,8 @@ std::string LaunchSettings(const std::string& framework,
                            const std::vector<std::string>& layers,
                            int ranks,
                            int micro_batch,
-                           int batch) {
+                           int batch,
+                           const Cluster& cluster) {
   if (std::ranges::find(LaunchTargets(), framework) == LaunchTargets().end()) {
     ThrowUnknown("--to", "framework", framework, LaunchTargets());
   }
@@ -166,13 +219,13 @@ std::string LaunchSettings(const std::string& framework,
   }
   const std::vector<StageLayers> stages = StagesOfPlan(framework, plan, layers);
   if (framework == "deepspeed") {
-    if (ranks == 1) return DeepSpeed(plan, layers, micro_batch, batch);
+    if (ranks == 1) return DeepSpeed(plan, layers, micro_batch, batch, cluster);
     throw InputError(
         "--to deepspeed: a training configuration has no tensor parallel size; choices: graphs of "
         "one rank, --to megatron");
   }
-  return framework == "vllm" ? Vllm(plan, stages, ranks)
-                             : Megatron(plan, stages, ranks, micro_batch, batch);
+  return framework == "vllm" ? Vllm(plan, stages, ranks, cluster)
+                             : Megatron(plan, stages, ranks, micro_batch, batch, cluster);
 }
 
 }  // namespace emplace

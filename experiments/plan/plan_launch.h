@@ -24,20 +24,24 @@ const std::vector<std::string>& LaunchTargets();
 ///   block. The layout of an interleaved plan has all virtual stages, of which Megatron divides the
 ///   number by the pipeline size
 /// - vllm: pipeline and data parallel sizes, VLLM_PP_LAYER_PARTITION: the blocks of each stage
+///
+/// Ranks have the GPUs in their order. Megatron numbers them by stage, then by replica;
+/// --use-tp-pp-dp-mapping (Megatron-LM, commit fbb375d, 2024) by replica, then by stage. DeepSpeed
+/// numbers them as the former, vLLM as the latter. If the plan needs another order of the GPUs, or
+/// leaves some out, a comment has the GPUs of the ranks.
 /// @param layers       ModelLayers::names of the model
 /// @param ranks        TensorParallelSize()
 /// @param micro_batch  samples of a micro-batch
 /// @param batch        samples of a step
 /// @throws InputError naming the framework: several ranks (deepspeed), virtual stages (deepspeed,
-///   vllm), stages that differ between
-/// replicas, layers that are
-///   merged ops instead of blocks, a stage without a block (vllm); an unknown name (with the
-///   choices)
+///   vllm), stages that differ between replicas, layers that are merged ops instead of blocks, a
+///   stage without a block (vllm); an unknown name (with the choices)
 std::string LaunchSettings(const std::string& framework,
                            const FoundPlan& plan,
                            const std::vector<std::string>& layers,
                            int ranks,
                            int micro_batch,
-                           int batch);
+                           int batch,
+                           const Cluster& cluster);
 
 }  // namespace emplace

@@ -204,7 +204,7 @@ std::string FormatPlanSearch(const PlanSearchResult& result,
       text += fmt::format("{} ({}): none divides the batch and fits\n", usual.name, usual.meaning);
     }
   }
-  if (grouped) text += "* groups of GPUs by kind, not in their order\n";
+  if (grouped) text += "* groups of GPUs by kind or node, not in their order\n";
   if (!result.plans.empty()) {
     const FoundPlan& plan = result.plans[0];
     text += "stages of the best plan, with their layers:\n";

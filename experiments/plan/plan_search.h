@@ -2,8 +2,8 @@
 
 // Searches the plan of a training step with the shortest step time or period.
 //
-// 1. Degrees: replicas R (divisors of the number of GPUs; of GPUs of several kinds in their order,
-//    by kind, or with equal shares of each kind), stages S, micro-batches M = batch / (R * size of
+// 1. Degrees: replicas R (divisors of the number of GPUs; the groups of PlansOfReplicas()), stages
+// S, micro-batches M = batch / (R * size of
 //    the graph), recomputation of no or all blocks, GPipe, 1F1B or, with 2 to 4 virtual stages on
 //    each device, interleaved (1F1B for the period).
 // 2. Dropped: degrees whose resident bytes fit in no stages, interleaved ones whose estimate (3.)

@@ -240,6 +240,10 @@ CollectiveTimes::CollectiveTimes(const Cluster& cluster, std::vector<int> member
   std::iota(given.begin(), given.end(), 0);
 }
 
+std::vector<std::vector<int>> FindNodes(const Cluster& cluster, std::span<const int> devices) {
+  return Hops(cluster, devices).Nodes();
+}
+
 std::vector<AlgorithmTime> CollectiveTimes::Of(std::string_view name, std::int64_t bytes) const {
   if (Count() < 2) return {{"ring", 0}};
   const Rounds rounds(*this, name, bytes);

@@ -44,6 +44,10 @@ namespace emplace {
 /// Returns "all_gather", "all_reduce", "all_to_all", "reduce_scatter".
 const std::vector<std::string>& CollectiveNames();
 
+/// Returns the nodes of some devices, as described above. Empty if there are no devices.
+/// @return [nodes] places in `devices`, ascending
+std::vector<std::vector<int>> FindNodes(const Cluster& cluster, std::span<const int> devices);
+
 struct AlgorithmTime {
   std::string_view algorithm;  ///< "ring", "rings", "tree" or "two_levels"
   Nanos time = 0;              ///< [ns]

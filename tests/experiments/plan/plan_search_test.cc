@@ -215,6 +215,24 @@ TEST_CASE("devices of two kinds: replicas of each kind, or with equal shares of 
   CHECK(shares);
 }
 
+// Four GPUs in two nodes, 4 B/ns within and 1 B/ns between them; two layers of 80 ns and 400 B of
+// weights, two micro-batches of two replicas. With each replica in a node, the reductions between
+// nodes take 2 (10 + 200) ns. With a stage in each node they take 2 (1 + 50), and an activation of
+// 4 B 14 ns between nodes: about 3 * 80 + 2 * 14 + 102 + 20.
+TEST_CASE("replicas with a stage in each node reduce their gradients within nodes") {
+  const auto step = std::make_shared<const Graph>(
+      ChainStep({.forward = 30, .backward = 50, .update = 20, .weights = 400, .activation = 4}));
+  const auto cluster = std::make_shared<const Cluster>(GpusInNodes({0, 0, 1, 1}, false));
+  const std::vector<PlanGraph> graphs = {
+      {.setting = {.step = step, .cluster = cluster, .where = "chain"}, .size = 1}};
+  const PlanSearchResult result = SearchPlans(graphs, {.batch = 4, .seconds = 1e6, .layers = "f*"});
+  REQUIRE(result.plans.size() > 0);
+  const FoundPlan& best = result.plans[0];
+  CHECK(best.plan.replicas == 2);
+  CHECK(DeviceGroups(best.plan, *cluster) == std::vector<std::vector<int>>{{0, 2}, {1, 3}});
+  CHECK(std::abs(best.step_time - 390) < 30);
+}
+
 TEST_CASE("one replica stands for all of them") {
   for (const Semantics semantics : {Semantics::kStream, Semantics::kQueue}) {
     const PlanSetting setting = GraphsOf(3, {1}, Gpus(4, 4), semantics)[0].setting;

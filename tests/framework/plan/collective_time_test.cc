@@ -33,37 +33,6 @@ Nanos Least(const std::string& name,
 }
 using Expected = std::map<std::string, Nanos>;
 
-// GPUs of node_of_gpu: within a node a channel for each pair, latency 1 ns, 4 B/ns; between nodes
-// 10 ns and 1 B/ns. shared: each node has one channel for all that it sends to others.
-Cluster Nodes(const std::vector<int>& node_of_gpu, bool shared) {
-  const int count = static_cast<int>(node_of_gpu.size());
-  const Cluster equal = EqualGpus(count);
-  std::vector<Channel> channels;
-  for (int node = 0; node < count; ++node) {
-    channels.push_back({.name = fmt::format("out{}", node), .latency = 10, .bandwidth = kSlow});
-  }
-  std::vector<std::vector<int>> routes(count * count);
-  for (int from = 0; from < count; ++from) {
-    for (int to = 0; to < count; ++to) {
-      if (from == to) continue;
-      const bool near = node_of_gpu[from] == node_of_gpu[to];
-      if (!near && shared) {
-        routes[from * count + to] = {node_of_gpu[from]};
-        continue;
-      }
-      routes[from * count + to] = {static_cast<int>(channels.size())};
-      channels.push_back({.name = fmt::format("{}->{}", from, to),
-                          .latency = near ? 1 : 10,
-                          .bandwidth = near ? kFast : kSlow});
-    }
-  }
-  return Cluster("nodes",
-                 {equal.kinds().begin(), equal.kinds().end()},
-                 {equal.devices().begin(), equal.devices().end()},
-                 channels,
-                 routes);
-}
-
 TEST_CASE("a ring of n takes n - 1 steps of a part each, an all-reduce twice as many") {
   const Cluster cluster = EqualGpus(4, 10);
   const std::vector<int> all = {0, 1, 2, 3}, two = {0, 1};
@@ -106,7 +75,8 @@ TEST_CASE("a tree takes fewer rounds than a ring, of all bytes") {
 // Four nodes of one GPU that send over a channel of their own: as EqualGpus(4, 10). In one node of
 // four GPUs that share one channel, four parts of 25 B take turns.
 TEST_CASE("transfers of a round that share a channel take turns") {
-  CHECK(Times("all_gather", Nodes({0, 1, 2, 3}, true), {0, 1, 2, 3}, 100)["ring"] == 3 * (10 + 25));
+  CHECK(Times("all_gather", GpusInNodes({0, 1, 2, 3}, true), {0, 1, 2, 3}, 100)["ring"] ==
+        3 * (10 + 25));
   const Cluster equal = EqualGpus(4);
   std::vector<std::vector<int>> routes(16, std::vector<int>{0});
   for (int d = 0; d < 4; ++d) routes[5 * d].clear();
@@ -125,22 +95,22 @@ TEST_CASE("between nodes, members of equal place have rings of their own") {
                             {"rings", 6 * (10 + 10)},  // 0 - 1 - 2 - 3 and back
                             {"tree", 2 * (1 + 20) + 2 * (10 + 80)},
                             {"two_levels", 2 * (1 + 10) + 2 * 30}};
-  CHECK(Times("all_reduce", Nodes({0, 0, 1, 1}, false), {0, 1, 2, 3}, 80) == reduced);
+  CHECK(Times("all_reduce", GpusInNodes({0, 0, 1, 1}, false), {0, 1, 2, 3}, 80) == reduced);
   // The order of the members does not matter to the ring, only to the tree.
-  const Expected other = Times("all_reduce", Nodes({0, 1, 0, 1}, false), {0, 1, 2, 3}, 80);
+  const Expected other = Times("all_reduce", GpusInNodes({0, 1, 0, 1}, false), {0, 1, 2, 3}, 80);
   CHECK(other.at("ring") == reduced.at("ring"));
   CHECK(other.at("two_levels") == reduced.at("two_levels"));
   const Expected gathered = {{"ring", 3 * 30}, {"rings", 3 * 20}, {"two_levels", (1 + 10) + 30}};
   for (const char* name : {"all_gather", "reduce_scatter"}) {
-    CHECK(Times(name, Nodes({0, 0, 1, 1}, false), {0, 1, 2, 3}, 80) == gathered);
+    CHECK(Times(name, GpusInNodes({0, 0, 1, 1}, false), {0, 1, 2, 3}, 80) == gathered);
   }
-  CHECK_FALSE(
-      Times("all_to_all", Nodes({0, 0, 1, 1}, false), {0, 1, 2, 3}, 80).contains("two_levels"));
+  CHECK_FALSE(Times("all_to_all", GpusInNodes({0, 0, 1, 1}, false), {0, 1, 2, 3}, 80)
+                  .contains("two_levels"));
   // Two parts of 20 B take turns on a node's channel.
-  CHECK(Times("all_gather", Nodes({0, 0, 1, 1}, true), {0, 1, 2, 3}, 80)["two_levels"] ==
+  CHECK(Times("all_gather", GpusInNodes({0, 0, 1, 1}, true), {0, 1, 2, 3}, 80)["two_levels"] ==
         (1 + 10) + (10 + 40));
   // Nodes of different sizes.
-  CHECK(Times("all_gather", Nodes({0, 0, 1}, false), {0, 1, 2}, 60) ==
+  CHECK(Times("all_gather", GpusInNodes({0, 0, 1}, false), {0, 1, 2}, 60) ==
         Expected{{"ring", 2 * 30}, {"rings", 2 * 20}});
 }
 

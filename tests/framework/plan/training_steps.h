@@ -105,6 +105,39 @@ inline Cluster EqualGpus(int count, Nanos latency = 0, Bandwidth bandwidth = {1'
   return Cluster("equal_gpus", {kind}, devices, channels, routes);
 }
 
+/// GPUs in nodes: within a node a channel for each pair, latency 1 ns, 4 B/ns; between nodes 10 ns
+/// and 1 B/ns. @param shared  each node has one channel for all that it sends to others
+inline Cluster GpusInNodes(const std::vector<int>& node_of_gpu, bool shared) {
+  const int count = static_cast<int>(node_of_gpu.size());
+  const Cluster equal = EqualGpus(count);
+  std::vector<Channel> channels;
+  for (int node = 0; node < count; ++node) {
+    channels.push_back(
+        {.name = fmt::format("out{}", node), .latency = 10, .bandwidth = {1'000'000'000, 1}});
+  }
+  std::vector<std::vector<int>> routes(count * count);
+  for (int from = 0; from < count; ++from) {
+    for (int to = 0; to < count; ++to) {
+      if (from == to) continue;
+      const bool near = node_of_gpu[from] == node_of_gpu[to];
+      if (!near && shared) {
+        routes[from * count + to] = {node_of_gpu[from]};
+        continue;
+      }
+      routes[from * count + to] = {static_cast<int>(channels.size())};
+      channels.push_back(
+          {.name = fmt::format("{}->{}", from, to),
+           .latency = near ? 1 : 10,
+           .bandwidth = near ? Bandwidth{4'000'000'000, 1} : Bandwidth{1'000'000'000, 1}});
+    }
+  }
+  return Cluster("nodes",
+                 {equal.kinds().begin(), equal.kinds().end()},
+                 {equal.devices().begin(), equal.devices().end()},
+                 channels,
+                 routes);
+}
+
 /// Simulates a placement of all ops, in an issue order if there is one.
 inline Outcome Simulated(const Graph& graph,
                          const Cluster& cluster,
