@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <utility>
 
-#include <Clp_C_Interface.h>
+#include <ClpEventHandler.hpp>
+#include <ClpSimplex.hpp>
+#include <ClpSolve.hpp>
 #include <fmt/format.h>
 
 #include "agents/shared/devices.h"
@@ -21,6 +22,20 @@ namespace {
 struct SctEdge {
   int from, to;
   double time;  // mean communication [ns]
+};
+
+/// Ends the simplex method soon after an end is wanted.
+class StopHandler : public ClpEventHandler {
+ public:
+  explicit StopHandler(const Interrupt& interrupt) : interrupt_(interrupt) {}
+  int event(Event event) override {
+    constexpr int kGoOn = -1, kStop = 0;
+    return event == endOfIteration && interrupt_.wanted() ? kStop : kGoOn;
+  }
+  ClpEventHandler* clone() const override { return new StopHandler(*this); }
+
+ private:
+  Interrupt interrupt_;
 };
 
 /// The linear program, column by column as CLP expects it. Rows are ">=".
@@ -46,30 +61,30 @@ class SctProgram {
     const int columns = static_cast<int>(most_.size());
     starts_.push_back(static_cast<CoinBigIndex>(values_.size()));
     const std::vector<double> least(columns, 0), row_most(row_least_.size(), kUnbounded);
-    const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> lp(Clp_newModel(), Clp_deleteModel);
-    Clp_setLogLevel(lp.get(), 0);
-    Clp_loadProblem(lp.get(),
-                    columns,
-                    static_cast<int>(row_least_.size()),
-                    starts_.data(),
-                    rows_.data(),
-                    values_.data(),
-                    least.data(),
-                    most_.data(),
-                    cost_.data(),
-                    row_least_.data(),
-                    row_most.data());
-    constexpr int kStopped = 3;  // iteration limit; the next solve resumes from this basis
-    for (int limit = 1000; Clp_status(lp.get()) != 0; limit += limit / 2) {
-      interrupt.Check();
-      Clp_setMaximumIterations(lp.get(), limit);
-      Clp_initialDualSolve(lp.get());
-      if (Clp_status(lp.get()) != 0 && Clp_status(lp.get()) != kStopped) {
-        throw RunError(fmt::format("m_sct: CLP found no optimum of the linear program (status {})",
-                                   Clp_status(lp.get())));
-      }
+    ClpSimplex lp;
+    lp.setLogLevel(0);
+    StopHandler handler(interrupt);
+    lp.passInEventHandler(&handler);
+    lp.loadProblem(columns,
+                   static_cast<int>(row_least_.size()),
+                   starts_.data(),
+                   rows_.data(),
+                   values_.data(),
+                   least.data(),
+                   most_.data(),
+                   cost_.data(),
+                   row_least_.data(),
+                   row_most.data());
+    ClpSolve how;
+    how.setSolveType(ClpSolve::useDual);
+    how.setDoDoubleton(false);  // its time grows with the square of the ops
+    lp.initialSolve(how);
+    interrupt.Check();
+    if (!lp.isProvenOptimal()) {
+      throw RunError(fmt::format("m_sct: CLP found no optimum of the linear program (status {})",
+                                 lp.status()));
     }
-    const double* solution = Clp_getColSolution(lp.get());
+    const double* solution = lp.getColSolution();
     return {solution, solution + columns};
   }
 

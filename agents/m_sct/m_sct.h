@@ -22,9 +22,9 @@
 // (agents/shared/list_schedule.h) have no x. The program usually has many optima; CLP's dual
 // simplex method always finds the same one.
 //
-// Time: the simplex method grows faster than linearly in ops and dependencies (tens of seconds for
-// 20,000 ops), hence the limit `most_ops`. Scheduling takes the time of m-ETF; a waiting device
-// scans all ready ops.
+// Time: the simplex method grows faster than linearly in ops and dependencies (3 to 11 s for 20,000
+// to 30,000 ops, more than a minute for 40,000), hence the limit `most_ops`. Scheduling takes the
+// time of m-ETF; a waiting device scans all ready ops.
 //
 // References: B. Jeon et al., Baechi: Fast Device Placement of Machine Learning Graphs, SoCC 2020,
 // section 3 (m-SCT); C. Hanen, A. Munier, An approximation algorithm for scheduling dependent tasks
