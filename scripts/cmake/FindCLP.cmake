@@ -1,4 +1,4 @@
-# COIN-OR linear programming solver, by its C interface (Debian: coinor-libclp-dev). Defines CLP::CLP.
+# COIN-OR linear programming solver (Debian: coinor-libclp-dev). Defines CLP::CLP.
 find_path(CLP_INCLUDE_DIR Clp_C_Interface.h PATH_SUFFIXES coin)
 find_library(CLP_LIBRARY Clp)
 find_library(CLP_COINUTILS_LIBRARY CoinUtils)
