@@ -9,7 +9,7 @@ from typing import Iterable
 import matplotlib
 
 from .instances import Instance
-from .pictures import excess_by_size, performance_profile, solved_over_time
+from .pictures import MOST_AGENTS, excess_by_size, performance_profile, solved_over_time
 from .results_file import Results
 from .scores import CAP, markdown_rows, score, text
 
@@ -36,6 +36,7 @@ def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.Pat
     scores.table.to_csv(beside("scores.csv"), index=False)
     scores.finals.to_csv(beside("finals.csv"), index=False)
     seeds = loaded.runs["seed"].nunique()
+    more = f" The pictures have the first {MOST_AGENTS} agents." if len(scores.table) > MOST_AGENTS else ""
     searches = f"{len(loaded.runs)} searches with budgets of {', '.join(loaded.budgets)}"
     page.write_text(f"""# Scores of the benchmark
 
@@ -43,7 +44,7 @@ def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.Pat
 intervals by bootstrap over instances. *Within 1 %*: share of the searches whose placement is at most 1 % above the best known
 value. *Expected*: expected running time until then, if failing searches are restarted (COCO), and its ratio to that of the
 fastest agent. *Gap* and *excess*: mean distances to the proven bound and to the best known value; a distance counts as
-{100 * CAP:.0f} % at most, and a search without a placement that fits as {100 * CAP:.0f} %.
+{100 * CAP:.0f} % at most, and a search without a placement that fits as {100 * CAP:.0f} %.{more}
 
 {text(scores, markdown_rows)}
 ![Share of instances by distance to the best known value]({beside('profile.svg').name})

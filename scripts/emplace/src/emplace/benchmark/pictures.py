@@ -1,4 +1,7 @@
-"""Pictures of scores. Each function returns a matplotlib Figure, and an agent has the same colour in all of them."""
+"""Pictures of scores. Each function returns a matplotlib Figure, and an agent has the same colour in all of them.
+
+They have the first MOST_AGENTS agents of the table of scores.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..results.target_figures import target_ecdfs
 from .results_file import Results
 from .scores import CAP, Score
 
+MOST_AGENTS = 18
 SIZES = (0, 50, 200, 1000, 5000, np.inf)  # limits of num_groups of a class of instances
 
 
@@ -21,12 +25,13 @@ def performance_profile(scores: Score, *, most: float = 1.5) -> Figure:
     than `most` times the best known on the others, does not fit, or has not run. Instances on which nothing ran are left out.
     """
     finals = scores.finals
-    styles = style_of(scores.table["agent"])
+    agents = scores.table["agent"][:MOST_AGENTS]
+    styles = style_of(agents)
     tiers = list(finals.groupby("split", sort=False))
     figure, panels = grid_of(len(tiers), width=5.2, height=3.9)
     for axes, (tier, rows) in zip(panels, tiers):
         count, ends = rows["problem"].nunique(), {}
-        for agent in scores.table["agent"]:
+        for agent in agents:
             excess = np.sort(np.maximum(rows.loc[rows["agent"] == agent, "ratio"].to_numpy(float) - 1, 1e-4))
             excess = excess[excess <= most - 1]
             shares = np.arange(len(excess) + 1) / count
@@ -45,8 +50,8 @@ def performance_profile(scores: Score, *, most: float = 1.5) -> Figure:
 
 def solved_over_time(loaded: Results, scores: Score) -> Figure:
     """Draws the share of searches that are within 1 % of the best known value, over time; a panel per tier."""
-    order = {agent: place for place, agent in enumerate(scores.table["agent"])}  # so that colours are those of the others
-    runs = loaded.runs.sort_values("agent", key=lambda agents: agents.map(order), kind="stable")
+    order = {agent: place for place, agent in enumerate(scores.table["agent"][:MOST_AGENTS])}  # so that colours are alike
+    runs = loaded.runs[loaded.runs["agent"].isin(order)].sort_values("agent", key=lambda agents: agents.map(order), kind="stable")
     known = {name: value for name, value in scores.known.items() if np.isfinite(value)}
     return target_ecdfs(runs, loaded.improvements, known=known)
 
@@ -57,10 +62,11 @@ def excess_by_size(scores: Score) -> Figure:
     Distances count at most 100 %, and 100 % if nothing fits. Classes without instances are left out.
     """
     finals = scores.finals.assign(excess=(scores.finals["ratio"] - 1).clip(upper=CAP))
-    styles = style_of(scores.table["agent"])
+    agents = scores.table["agent"][:MOST_AGENTS]
+    styles = style_of(agents)
     figure, (axes,) = grid_of(1, width=7.0, height=4.2)
     classes = [(low, high) for low, high in zip(SIZES, SIZES[1:]) if finals["num_groups"].between(low + 1, high).any()]
-    for agent in scores.table["agent"]:
+    for agent in agents:
         rows = finals[finals["agent"] == agent]
         means = [rows.loc[rows["num_groups"].between(low + 1, high), "excess"].mean() for low, high in classes]
         axes.plot(range(len(classes)), np.maximum(means, 1e-4), marker="o", markersize=4, linewidth=1.6, label=agent,
