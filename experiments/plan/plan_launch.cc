@@ -76,14 +76,14 @@ std::vector<int> DevicesByReplica(const FoundPlan& plan, const Cluster& cluster)
 }
 
 // Returns whether the ranks have the first devices in their order.
-bool InOrder(const std::vector<int>& devices, const Cluster& cluster) {
+bool AreFirstDevices(const std::vector<int>& devices, const Cluster& cluster) {
   const std::vector<int> all = StageDevices(cluster);
   return devices.size() <= all.size() && std::equal(devices.begin(), devices.end(), all.begin());
 }
 
 // Returns a comment with the devices of the ranks; nothing if they are in their order.
 std::string RanksText(const std::vector<int>& devices, const Cluster& cluster) {
-  if (InOrder(devices, cluster)) return "";
+  if (AreFirstDevices(devices, cluster)) return "";
   std::vector<std::string> names;
   for (int device : devices) names.push_back(cluster.device(device).name);
   return fmt::format("# GPUs of ranks 0, 1, ...: {}\n", fmt::join(names, ", "));
@@ -113,7 +113,8 @@ std::string Megatron(const FoundPlan& plan,
     text += "--recompute-granularity full\n--recompute-method uniform\n--recompute-num-layers 1\n";
   }
   const std::vector<int> devices = DevicesByStage(plan, cluster);
-  if (!InOrder(devices, cluster) && InOrder(DevicesByReplica(plan, cluster), cluster)) {
+  if (!AreFirstDevices(devices, cluster) &&
+      AreFirstDevices(DevicesByReplica(plan, cluster), cluster)) {
     return text + "--use-tp-pp-dp-mapping\n";
   }
   return text + RanksText(devices, cluster);

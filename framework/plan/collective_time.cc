@@ -197,8 +197,8 @@ class CollectiveTimes::Rounds {
     return std::min(kMaxNanos, slowest);
   }
 
-  // Returns the time of a round of rings of equal size in which every member sends to the one
-  // `shift` places behind it.
+  // Returns the time of a round in which each member of each ring sends to another one of its ring,
+  // `shift` places further.
   Nanos Time(const Rings& rings, int shift, std::int64_t bytes) const {
     Transfers transfers;
     for (const Ring& ring : rings) {
@@ -254,7 +254,7 @@ std::vector<AlgorithmTime> CollectiveTimes::Of(std::string_view name, std::int64
   if (rounds.HasTree()) times.push_back({"tree", rounds.ByTree()});
   if (rounds.HasTwoLevels()) times.push_back({"two_levels", rounds.ByTwoLevels()});
   std::erase_if(times, [](const AlgorithmTime& each) { return each.time >= kMaxNanos; });
-  if (times.empty()) ThrowTooLong(name, bytes);
+  if (times.empty()) Refuse(name, bytes);
   return times;
 }
 
@@ -262,7 +262,7 @@ Nanos CollectiveTimes::Least(std::string_view name, std::int64_t bytes) const {
   return std::ranges::min(Of(name, bytes), {}, &AlgorithmTime::time).time;
 }
 
-void CollectiveTimes::ThrowTooLong(std::string_view name, std::int64_t bytes) const {
+void CollectiveTimes::Refuse(std::string_view name, std::int64_t bytes) const {
   for (int from : members_) {
     for (int to : members_) {
       if (from == to || !cluster_.route(from, to).empty()) continue;

@@ -74,7 +74,7 @@ class CollectiveTimes {
  private:
   class Rounds;
   int Count() const { return static_cast<int>(members_.size()); }
-  [[noreturn]] void ThrowTooLong(std::string_view name, std::int64_t bytes) const;
+  [[noreturn]] void Refuse(std::string_view name, std::int64_t bytes) const;
 
   const Cluster& cluster_;
   std::vector<int> members_;

@@ -11,9 +11,9 @@ from plans import (
     Origin,
     Planned,
     Refused,
-    collective_time,
     predecessors,
     producers,
+    slowest_collective,
     topological_order,
     whole,
     with_device,
@@ -62,9 +62,7 @@ def first_rank(graph, cluster):
             del op["device_kinds"]
             if not network:
                 rings = [[block[rank] for rank in group] for block in divided]
-                op["cost_ns"]["ranks"] = max(
-                    collective_time(machine, name, ring, size) for ring in rings
-                )
+                op["cost_ns"]["ranks"] = slowest_collective(machine, name, rings, size)
     names = [cluster["devices"][d]["name"] for d in kept]
     routes = [r for r in cluster["routes"] if r["from"] in names and r["to"] in names]
     used = {name for route in routes for name in route["via"]}

@@ -1,4 +1,4 @@
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -60,18 +60,17 @@ std::map<std::string, Nanos> CollectiveTimesOf(const PythonCluster& self,
   const Cluster& cluster = *self.cluster;
   const std::vector<std::string>& names = CollectiveNames();
   if (std::ranges::find(names, name) == names.end()) {
-    throw InputError(
-        fmt::format("unknown collective \"{}\"; choices: {}", name, fmt::join(names, ", ")));
+    ThrowUnknown("collective_times", "collective", name, names);
   }
   if (bytes < 0) throw InputError(fmt::format("bytes: got {}, expected at least 0", bytes));
   std::vector<int> members;
   for (const std::string& device : devices) {
-    members.push_back(cluster.FindDevice(device));
-    if (members.back() >= 0) continue;
-    throw InputError(fmt::format("cluster \"{}\" has no device \"{}\"; choices: {}",
-                                 cluster.name(),
-                                 device,
-                                 fmt::join(cluster.DeviceNames(), ", ")));
+    const int index = cluster.FindDevice(device);
+    if (index < 0) ThrowUnknown("collective_times", "device", device, cluster.DeviceNames());
+    if (std::ranges::find(members, index) != members.end()) {
+      throw InputError(fmt::format("devices: \"{}\" is there twice", device));
+    }
+    members.push_back(index);
   }
   for (int d = 0; devices.empty() && d < cluster.num_devices(); ++d) {
     if (cluster.kind_of(d).device_class == DeviceClass::kGpu) members.push_back(d);

@@ -72,9 +72,10 @@ class Plans(unittest.TestCase):
         cluster = emplace.Cluster.parse(json.dumps(four))
         self.assertEqual(cluster.collective_times("all_reduce", 100), {"ring": 6 * 35, "rings": 6 * 23, "tree": 440})
         self.assertEqual(cluster.collective_times("all_gather", 100, ["gpu:1", "gpu:2"]), {"ring": 60})
-        for wrong, told in ((("sum", 1), 'unknown collective "sum"; choices: all_gather, all_reduce, all_to_all, '),
+        for wrong, told in ((("sum", 1), 'collective_times: unknown collective "sum"; choices: all_gather, all_reduce, '),
                             (("all_reduce", -1), "bytes: got -1, expected at least 0"),
-                            (("all_reduce", 1, ["gpu:4"]), 'cluster "two" has no device "gpu:4"; choices: gpu:0, gpu:1')):
+                            (("all_reduce", 1, ["gpu:0", "gpu:0"]), 'devices: "gpu:0" is there twice'),
+                            (("all_reduce", 1, ["gpu:4"]), 'unknown device "gpu:4"; .*choices: gpu:0, gpu:1')):
             with self.assertRaisesRegex(emplace.InputError, told):
                 cluster.collective_times(*wrong)
 
