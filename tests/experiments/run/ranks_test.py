@@ -36,7 +36,7 @@ AGENTS = """\
   - {name: genetic, islands: 4, exchange: 150}
   - {name: portfolio, turn: 200}
   - {name: simulated_annealing, chains: 3}
-  - {name: seq2seq}
+  - hierarchical
   - heft
 """
 LONG = "  - {name: genetic, islands: 3, exchange: 60}\n  - {name: random, batch: 300}\n"
