@@ -286,7 +286,7 @@ TEST_CASE("after 1,000 evaluations, learners are not worse than the best single 
     CAPTURE(seed);
     Rng rng(seed);
     const auto problem = RandomProblem(rng,
-                                       {.num_ops = 60,
+                                       {.num_ops = 40,
                                         .num_devices = 4,
                                         .ties = false,
                                         .longest = 1'000'000,
@@ -298,7 +298,7 @@ TEST_CASE("after 1,000 evaluations, learners are not worse than the best single 
     const auto simulator = MakeSimulator(problem, {});
     Nanos single = kMaxNanos;
     for (int d = 0; d < 4; ++d) {
-      const Placement all{std::vector<DeviceIndex>(60, static_cast<DeviceIndex>(d))};
+      const Placement all{std::vector<DeviceIndex>(40, static_cast<DeviceIndex>(d))};
       single = std::min(single, simulator->Evaluate(all).step_time);
     }
     ForEveryLearner([&](const AgentEntry& entry, const LearnerSettings&) {

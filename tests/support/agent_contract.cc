@@ -17,7 +17,7 @@ namespace emplace::testing {
 namespace {
 
 constexpr int kMaxSteps = 10'000;
-constexpr std::int64_t kEvaluations = kUnderSanitizers ? 60 : 300;
+constexpr std::int64_t kEvaluations = kUnderSanitizers ? 40 : 120;
 
 std::unique_ptr<Agent> Make(const AgentEntry& entry,
                             std::shared_ptr<const Problem> problem,
