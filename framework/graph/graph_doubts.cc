@@ -222,10 +222,12 @@ class Doubts {
     ForTensors([&](int t, const Tensor& tensor, Lines& lines) {
       if (tensor.alias_of < 0) return;
       if (tensor.producer >= 0) {
-        const std::vector<int>& inputs = graph_.op(tensor.producer).inputs;
-        if (std::ranges::find(inputs, tensor.alias_of) != inputs.end()) return;
+        const Op& op = graph_.op(tensor.producer);
+        for (const std::vector<int>* tensors : {&op.inputs, &op.outputs}) {
+          if (std::ranges::find(*tensors, tensor.alias_of) != tensors->end()) return;
+        }
       }
-      lines.Add("{}: alias_of: got {}; expected a tensor that the alias's producer reads",
+      lines.Add("{}: alias_of: got {}; expected a tensor that the alias's producer reads or makes",
                 AtTensor(t),
                 tensor.alias_of);
     });

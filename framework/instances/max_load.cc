@@ -51,6 +51,11 @@ class MaxLoadReader {
       if (!value) throw InputError(fmt::format("{}: required key \"{}\" is missing", where_, key));
     }
     for (const Edge& edge : edges_) Connect(edge);
+    std::unordered_map<std::string, int> of_color;
+    for (const Op& op : ops_) ++of_color[op.colocate];
+    for (Op& op : ops_) {
+      if (of_color[op.colocate] == 1) op.colocate.clear();
+    }
     return {.graph = Graph(name_, std::move(tensors_), std::move(ops_), "", where_),
             .cluster = MakeCluster()};
   }

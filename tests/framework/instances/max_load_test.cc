@@ -4,6 +4,7 @@
 
 #include "framework/base/error.h"
 #include "framework/graph/coarsen.h"
+#include "framework/graph/graph_doubts.h"
 #include "framework/search/costed_problem.h"
 #include "simulator/simulator.h"
 #include "tests/support/paths.h"
@@ -21,7 +22,8 @@ constexpr const char* kDiamond = R"({
      "isBackwardNode": 0},
     {"id": 8, "supportedOnFpga": true, "cpuLatency": 9, "fpgaLatency": 3, "size": 50.5,
      "isBackwardNode": true, "colorClass": 1, "layerId": 3},
-    {"id": 9, "name": "c", "supportedOnFpga": false, "cpuLatency": 1.25, "fpgaLatency": 0},
+    {"id": 9, "name": "c", "supportedOnFpga": false, "cpuLatency": 1.25, "fpgaLatency": 0,
+     "colorClass": 5},
     {"id": 3, "name": "a", "supportedOnFpga": true, "cpuLatency": 8, "fpgaLatency": 1, "size": 1,
      "colorClass": 1}
   ],
@@ -46,6 +48,9 @@ TEST_CASE("an instance of max-load: what each device pays, by hand") {
   CHECK(instance.graph.op(1).name == "node 8");
   CHECK(instance.graph.op(1).phase == Phase::kBackward);
   CHECK(instance.graph.op(3).name == "a (3)");
+  CHECK(instance.graph.op(1).colocate == "color 1");
+  CHECK(instance.graph.op(2).colocate.empty());  // no other node has its color
+  CHECK(FindDoubts(instance.graph).empty());
 
   // Groups: a; node 8 and a (3), which share color 1; c, on the CPU only.
   const auto problem = MaxLoadProblem(instance);

@@ -106,9 +106,10 @@ def _produced_input(graph: _Graph) -> Iterator[_Line]:
 def _alias(graph: _Graph) -> Iterator[_Line]:
     for t, tensor in enumerate(graph.tensors):
         producer, of = graph.producer[t], tensor.get("alias_of")
-        if of is not None and (producer is None or of not in graph.ops[producer]["inputs"]):
+        op = graph.ops[producer] if producer is not None else {"inputs": [], "outputs": []}
+        if of is not None and of not in op["inputs"] and of not in op["outputs"]:
             yield lambda: (f"{graph.at_tensor(t)}: alias_of: got {of}; expected a tensor that the alias's producer "
-                           "reads")
+                           "reads or makes")
 
 
 def _resident(graph: _Graph) -> Iterator[_Line]:
