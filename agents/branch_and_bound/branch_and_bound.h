@@ -94,9 +94,8 @@ class BranchAndBoundAgent final : public Agent {
   Nanos bound() const override { return bound_; }
   void VisitState(StateVisitor& v) override;
 
-  /// Number of visited nodes, and of computed time bounds.
+  /// Number of visited nodes.
   std::int64_t num_nodes() const { return num_nodes_; }
-  std::int64_t num_bounds() const { return num_bounds_; }
 
  private:
   struct Node {

@@ -27,7 +27,4 @@ class EvaluatorView {
   Evaluator* evaluator_;
 };
 
-/// Returns the Python object for the problem of an agent's context.
-nanobind::object ProblemForAgent(std::shared_ptr<const Problem> problem);
-
 }  // namespace emplace::python
