@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/bounds/device_cuts.h"
+#include "framework/bounds/device_sets.h"
 #include "framework/bounds/lower_bound.h"
 #include "framework/bounds/mip.h"
 #include "framework/bounds/period_bound.h"
@@ -61,6 +62,8 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
   const std::shared_ptr<const Problem> merged = MergeInseparable(*problem_, known, stop);
   const CompiledPeriod compiled(*merged);
   ProveSpreading(compiled, known, stop, raise);
+  if (bound_ >= known) return;
+  ProveByDeviceSets(compiled, std::max<Nanos>(1, bound_), known, stop, raise);
   if (bound_ >= known) return;
 
   const PeriodProgramme programme(compiled, known);

@@ -4,17 +4,17 @@
 // placements (framework/bounds/period_bound.h), with a proven bound at any time.
 //
 // The first `warm_steps` steps are steps of the multilevel search
-// (period_multilevel/period_multilevel.h). The last step proves bounds by cuts and by spreading,
-// and then searches the program exhaustively: each group in turn on each of its devices, expensive
-// groups first, and only one of several interchangeable devices without a group. The solution of
-// every node is rounded and evaluated, unless it equals the previous one. The search thus finds
-// better placements and notices the end of the budget.
+// (period_multilevel/period_multilevel.h). The last step proves bounds by cuts, spreading and sets
+// of devices, and then searches the program exhaustively: each group in turn on each of its
+// devices, expensive groups first, and only one of several interchangeable devices without a group.
+// The solution of every node is rounded and evaluated, unless it equals the previous one. The
+// search thus finds better placements and notices the end of the budget.
 //
 // The program contains only placements that are better than the best known one by more than a share
 // of 1e-7. When the search finishes, the best placement is therefore optimal within that share, and
 // bound() reports it. If routes or memory prevent this proof, bound() is smaller.
 //
-// Exact for tens of groups; for hundreds of groups the bounds by cuts and spreading are the useful
+// Exact for tens of groups; for hundreds of groups the bounds before the program are the useful
 // result. The last step can only be saved when it is complete.
 
 #include <memory>

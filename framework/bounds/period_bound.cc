@@ -9,6 +9,7 @@
 
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/device_cuts.h"
+#include "framework/bounds/device_sets.h"
 #include "framework/bounds/highs.h"
 #include "framework/bounds/mip.h"
 #include "framework/bounds/period_programme.h"
@@ -18,7 +19,8 @@
 namespace emplace {
 namespace {
 
-constexpr double kCutsShare = 0.4, kSpreadingShare = 0.6;  // each ends at this share of the time
+// Each ends at this share of the time.
+constexpr double kCutsShare = 0.4, kSpreadingShare = 0.5, kSetsShare = 0.8;
 constexpr int kListenMilliseconds = 20;
 
 }  // namespace
@@ -86,6 +88,13 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   options.interrupt.Check();
   const CompiledPeriod compiled(*merged);
   ProveSpreading(compiled, known, stop, [&](Nanos value) { return tell(value, "spreading"); });
+  options.interrupt.Check();
+  if (best.value >= options.known) return best;
+
+  end = kSetsShare * options.seconds;
+  ProveByDeviceSets(compiled, std::max<Nanos>(1, best.value), known, stop, [&](Nanos value) {
+    tell(value, "device_sets");
+  });
   options.interrupt.Check();
   if (best.value >= options.known) return best;
 

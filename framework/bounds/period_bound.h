@@ -6,12 +6,13 @@
 //   work, group         bounds.h; the cost of the most expensive group on its best device
 //   cuts                groups that must share a device, least transfers of devices (device_cuts.h)
 //   spreading           linear programs over the lengths of items (spreading.h)
+//   device_sets         the sets of groups that one device can have (device_sets.h)
 //   branch_and_bound    the mixed-integer program (period_programme.h, mip.h)
 //   highs               the same program of the problem as given, by HiGHS (highs.h), in a process
 //                       of its own from the begin, if its package is there
 //
-// Spreading and branch and bound work on the problem in which groups that share a device in all
-// better placements are merged.
+// The three before HiGHS work on the problem in which groups that share a device in all better
+// placements are merged.
 
 #include "framework/base/time.h"
 #include "framework/bounds/lower_bound.h"

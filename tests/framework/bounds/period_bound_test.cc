@@ -35,8 +35,8 @@ TEST_CASE("every method in its turn, with its name") {
   for (const char* name : {"a", "b", "c"}) three.Op(name, {10});
   const LowerBound whole = prove(*WithObjective(*three.Build(), Objective::kPeriod));
   CHECK(whole.value == 20);
-  CHECK(whole.method == "branch_and_bound");
-  CHECK(methods.back() == "branch_and_bound");
+  CHECK(whole.method == "device_sets");
+  CHECK(methods.back() == "device_sets");
   // With 13 known nothing is better apart, at 10 + 4 each, nor together, at 20.
   CHECK(ProveBound(*problem, {.seconds = 60, .known = 13}).value == 13);
 

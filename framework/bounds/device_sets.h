@@ -1,0 +1,48 @@
+#pragma once
+
+// Lower bounds for the period by the sets of groups that one device can have, exact up to rounding.
+//
+// The load of a device depends only on the set S of its groups: their costs, and the least time of
+// each item that has groups on both sides of S (of which it pays the sending or the receiving). Let
+// P_k(v, T) be the largest value v(S) = sum over u in S of v_u of a set that a device of class k
+// (n_k interchangeable devices) can have within a period of T. No placement has a period of at most
+// T if for some values v
+//
+//   sum over u of v_u  >  sum over classes of n_k P_k(v, T)
+//
+// since the sets of a placement contain each group once. The best v is the solution of the linear
+// program over all sets (Dantzig-Wolfe decomposition; P. C. Gilmore, R. E. Gomory, A linear
+// programming approach to the cutting-stock problem, Operations Research 9, 1961), which has no
+// symmetric devices. Sets are generated as they are needed, within a box around the best values so
+// far (R. E. Marsten, W. W. Hogan, J. W. Blankenship, The boxstep method for large-scale
+// optimization, Operations Research 23, 1975).
+//
+// P_k is found by dynamic programming along an order of the groups. A state has, for each item with
+// groups on both sides of the place in the order, the side of S on which all its groups before are,
+// or that the item is paid. Graphs of networks have orders in which few items are open. A label of
+// a state is a pair of load and value; labels that are worse in both are dropped, and those that
+// reach no better value by the Lagrangian relaxation of the load. Values are integers, so the proof
+// is exact for any solution of the linear program. Memory is left out, which can only make bounds
+// smaller.
+
+#include <functional>
+
+#include "framework/base/time.h"
+#include "framework/search/compiled_period.h"
+
+namespace emplace {
+
+/// Proves increasing bounds, to a two-thousandth of what these inequalities can prove, until an end
+/// is requested. Proves nothing with more than 1,000 groups, or if no order of the groups with few
+/// open items is found.
+/// @param least  > 0, a known bound [ns]
+/// @param known  the period of a placement or larger; no reported bound is larger [ns]
+/// @param stop   called often; true ends the proof, or it may throw
+/// @param told   called with each better bound [ns]
+void ProveByDeviceSets(const CompiledPeriod& problem,
+                       Nanos least,
+                       Nanos known,
+                       const std::function<bool()>& stop,
+                       const std::function<void(Nanos)>& told);
+
+}  // namespace emplace
