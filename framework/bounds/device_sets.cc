@@ -20,6 +20,9 @@
 namespace emplace {
 namespace {
 
+using Value = std::int64_t;
+using Set = std::vector<int>;  // groups
+
 constexpr int kMostOpen = 32;                                    // items, two bits of a state each
 constexpr std::size_t kMostStates = 2'000'000;                   // of all stages
 constexpr std::size_t kFewLabels = 4096, kMostLabels = 500'000;  // of a stage
@@ -27,15 +30,13 @@ constexpr int kStepsOfPrice = 24;
 constexpr double kOne = 0x1p50;    // integer value of 1
 constexpr double kMostValue = 1;   // of a group
 constexpr int kMostGroups = 1000;  // so that sums of values stay below 2^61
+constexpr Value kSlack = 5000;     // smaller improvements of a set, by this share, are not sought
 constexpr std::size_t kSetsPerRound = 8;
 // Values are sought around the best ones so far: relative to a group's share of all costs.
 constexpr double kFirstWidth = 0.3, kLeastWidth = 0.01, kWholeWidth = 1000;
 constexpr int kMostIdleRounds = 30;         // without better values
 constexpr Nanos kLongest = Nanos{1} << 46;  // likewise of loads
 constexpr Nanos kFirstSteps = 8, kStepsOfBisection = 2000;
-
-using Value = std::int64_t;
-using Set = std::vector<int>;  // groups
 
 // An item whose transfer costs a device of the class something.
 struct PaidItem {
@@ -98,6 +99,13 @@ std::vector<EqualDevices> ClassesOf(const CompiledPeriod& p, Nanos most) {
   return classes;
 }
 
+// Leaves out the cheapest fifth of the items, which makes loads smaller.
+void DropCheapest(EqualDevices& devices) {
+  std::ranges::stable_sort(
+      devices.items, std::greater{}, [](const PaidItem& item) { return item.in + item.out; });
+  devices.items.resize(devices.items.size() * 4 / 5);
+}
+
 // Returns an order of the groups in which few items are open: next comes the group that opens the
 // fewest and closes the most, of equal ones the first.
 std::vector<int> OrderOf(const EqualDevices& devices) {
@@ -137,7 +145,7 @@ std::vector<int> OrderOf(const EqualDevices& devices) {
 class SetProgramme {
  public:
   /// @param most  loads from here on are not wanted [ns]
-  SetProgramme(const EqualDevices& devices, Nanos most) : devices_(devices) {
+  SetProgramme(const EqualDevices& devices, Nanos most) : devices_(&devices) {
     order_ = OrderOf(devices);
     usable_ = Build(most);
   }
@@ -149,13 +157,14 @@ class SetProgramme {
     std::vector<Set> sets;  // of more than the threshold
   };
 
-  /// Searches for sets within the period of a value above the threshold. Keeps few labels at first,
-  /// more if it finds none.
+  /// Searches for sets within the period whose value is above the threshold by more than a share of
+  /// it. Keeps few labels at first, more if it finds none.
   /// @return nothing if `stop`
   std::optional<Best> Find(std::span<const Value> value,
                            Nanos period,
                            Value threshold,
                            const std::function<bool()>& stop) {
+    threshold += threshold / kSlack;
     const Value price = LeastPrice(value, period);
     if (Relax(value, price) + price * period <= threshold) return Best{threshold, {}};
     for (std::size_t most = kFewLabels;; most *= 8) {
@@ -204,7 +213,7 @@ class SetProgramme {
         for (const bool in : {false, true}) {
           const Arc& arc = arcs_[begin_[s] + k][in];
           if (arc.to < 0) continue;
-          const Nanos load = arc.charge + (in ? devices_.cost[g] : 0);
+          const Nanos load = arc.charge + (in ? devices_->cost[g] : 0);
           const Value more = in ? value[g] : 0;
           const Value rest = relaxed_[begin_[s + 1] + arc.to] + price * period;
           for (const Label& label : now[k]) {
@@ -265,8 +274,8 @@ class SetProgramme {
     std::vector<int> place(n);
     for (int s = 0; s < n; ++s) place[order_[s]] = s;
     std::vector<std::vector<std::pair<std::size_t, Pin>>> pins(n);
-    for (std::size_t i = 0; i < devices_.items.size(); ++i) {
-      const PaidItem& item = devices_.items[i];
+    for (std::size_t i = 0; i < devices_->items.size(); ++i) {
+      const PaidItem& item = devices_->items[i];
       const auto [first, last] =
           std::ranges::minmax(item.pins, {}, [&](int g) { return place[g]; });
       for (const int g : item.pins) {
@@ -280,7 +289,7 @@ class SetProgramme {
                                    .out = item.out}});
       }
     }
-    std::vector<int> slot_of(devices_.items.size(), -1);
+    std::vector<int> slot_of(devices_->items.size(), -1);
     std::uint64_t used = 0;
     for (int s = 0; s < n; ++s) {
       for (auto& [item, pin] : pins[s]) {
@@ -308,7 +317,7 @@ class SetProgramme {
       for (std::size_t k = 0; k < keys.size(); ++k) {
         arcs_.emplace_back();
         for (const bool in : {false, true}) {
-          if (in && devices_.cost[g] >= kMaxNanos) continue;
+          if (in && devices_->cost[g] >= kMaxNanos) continue;
           Nanos charge = 0;
           std::uint64_t key = keys[k];
           for (const auto& [item, pin] : pins[s]) charge += Enter(pin, in, key);
@@ -354,7 +363,7 @@ class SetProgramme {
     relaxed_.back() = 0;
     for (std::size_t s = order_.size(); s-- > 0;) {
       const int g = order_[s];
-      const Value gain = devices_.cost[g] < kMaxNanos ? value[g] - price * devices_.cost[g] : 0;
+      const Value gain = devices_->cost[g] < kMaxNanos ? value[g] - price * devices_->cost[g] : 0;
       for (std::size_t state = begin_[s]; state < begin_[s + 1]; ++state) {
         Value best = kNothing;
         for (const bool in : {false, true}) {
@@ -375,12 +384,12 @@ class SetProgramme {
     double low = 0, high = 0;
     double whole = double(period);
     for (std::size_t g = 0; g < value.size(); ++g) {
-      const Nanos cost = devices_.cost[g];
+      const Nanos cost = devices_->cost[g];
       if (cost >= kMaxNanos) continue;
       whole += double(cost);
       high = std::max(high, double(value[g]) / double(std::max<Nanos>(cost, 1)));
     }
-    for (const PaidItem& item : devices_.items) whole += double(item.in + item.out);
+    for (const PaidItem& item : devices_->items) whole += double(item.in + item.out);
     high = std::min(high, 0x1p60 / whole);
     const auto bound = [&](double price) {
       return Relax(value, Value(price)) + Value(price) * period;
@@ -409,7 +418,7 @@ class SetProgramme {
 
   static constexpr Value kNothing = -(Value{1} << 61);  // less than any value that can be reached
 
-  const EqualDevices& devices_;
+  const EqualDevices* devices_;
   std::vector<int> order_;
   bool usable_ = false;
   std::vector<std::size_t> begin_;          // [num_groups + 2] first state of a stage
@@ -424,10 +433,13 @@ class Proof {
       : num_groups_(p.num_groups), stop_(stop) {
     if (num_groups_ > kMostGroups || known > kLongest) return;
     classes_ = ClassesOf(p, known);
-    for (const EqualDevices& one : classes_) {
-      if (stop_()) return;
+    for (EqualDevices& one : classes_) {
       programmes_.emplace_back(one, known);
-      if (!programmes_.back().usable()) return;
+      while (!programmes_.back().usable()) {
+        if (stop_()) return;
+        DropCheapest(one);
+        programmes_.back() = SetProgramme(one, known);
+      }
     }
     sets_.resize(classes_.size());
     usable_ = true;
