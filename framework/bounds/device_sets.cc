@@ -45,7 +45,7 @@ struct PaidItem {
   Nanos in, out;          // least [ns]
 };
 
-// The devices of one class with what their sets cost.
+// The devices of one class, and the costs of their sets.
 struct EqualDevices {
   int count = 0;
   std::vector<Nanos> cost;  // [num_groups]; kMaxNanos: not allowed
@@ -125,7 +125,7 @@ std::vector<int> OrderOf(const EqualDevices& devices) {
       int change = 0;
       for (const int i : items_of[g]) change += (open[i] ? 0 : 2) - (left[i] == 1 ? 2 : 0);
       const bool touches = std::ranges::any_of(items_of[g], [&](int i) { return open[i]; });
-      if (touches) --change;  // of equal groups, those beside what is placed
+      if (touches) --change;  // of equal groups, a neighbour of those before
       if (best < 0 || change < least) {
         best = g;
         least = change;
@@ -497,7 +497,8 @@ class Proof {
     Nanos load;
   };
 
-  // Returns values that prove the bound of the work: least costs, as shares of what all devices do.
+  // Returns values that prove the bound of the work: the share of each group in the time of all
+  // devices, by its least cost.
   std::vector<double> CostShares(Nanos period) const {
     std::vector<double> shares;
     int count = 0;
@@ -583,7 +584,7 @@ class Proof {
       value.push_back(std::llround(v * kOne));
       sum += value.back();
     }
-    __int128 room = 0;  // what all devices can have at most
+    __int128 room = 0;  // largest value of all devices together
     for (std::size_t k = 0; k < classes_.size(); ++k) {
       Value threshold = 0;
       for (const Known& set : sets_[k]) {
@@ -607,7 +608,7 @@ class Proof {
     }
     const double scale = kOne / static_cast<double>(room);
     result.bound = static_cast<double>(sum) / static_cast<double>(room);
-    // Exactly more than 1 or not, whatever the division says.
+    // The comparison is exact; the division is rounded.
     result.bound = sum > room ? std::max(result.bound, 1 + 1e-12) : std::min(result.bound, 1.0);
     for (double& v : result.normalised) v *= scale;
     return result;

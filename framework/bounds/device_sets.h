@@ -32,7 +32,7 @@
 
 namespace emplace {
 
-/// Proves increasing bounds, to a two-thousandth of what these inequalities can prove, until an end
+/// Proves increasing bounds, to a two-thousandth below the best of these inequalities, until an end
 /// is requested. Proves nothing with more than 1,000 groups, or if no order of the groups with few
 /// open items is found.
 /// @param least  > 0, a known bound [ns]
