@@ -340,7 +340,8 @@ class SetProgramme {
     return true;
   }
 
-  // Puts a group of an item on a side, and returns what the item costs if it now crosses.
+  // Puts a group of an item on a side. Returns the cost of the item if it crosses from now on, else
+  // 0.
   static Nanos Enter(const Pin& pin, bool in, std::uint64_t& key) {
     constexpr std::uint64_t kPaid = 0, kIn = 1, kOut = 2;
     const std::uint64_t side = in ? kIn : kOut, before = key >> 2 * pin.slot & 3;
@@ -427,9 +428,9 @@ class SetProgramme {
   std::vector<std::pair<int, int>> nodes_;  // of labels: node before, group
 };
 
-class Proof {
+class SetsProof {
  public:
-  Proof(const CompiledPeriod& p, Nanos known, const std::function<bool()>& stop)
+  SetsProof(const CompiledPeriod& p, Nanos known, const std::function<bool()>& stop)
       : num_groups_(p.num_groups), stop_(stop) {
     if (num_groups_ > kMostGroups || known > kLongest) return;
     classes_ = ClassesOf(p, known);
@@ -540,7 +541,10 @@ class Proof {
     std::ranges::sort(groups);
     std::vector<char> within(num_groups_, 0);
     for (const int g : groups) within[g] = 1;
-    sets_[k].push_back({std::move(groups), classes_[k].Load(within)});
+    const Nanos load = classes_[k].Load(within);
+    const bool is_known = std::ranges::any_of(
+        sets_[k], [&](const Known& set) { return set.load == load && set.groups == groups; });
+    if (!is_known) sets_[k].push_back({std::move(groups), load});
   }
 
   // Columns are the values of groups, then of classes; rows say that no set is worth more than its
@@ -630,7 +634,7 @@ void ProveByDeviceSets(const CompiledPeriod& problem,
                        const std::function<bool()>& stop,
                        const std::function<void(Nanos)>& told) {
   if (least >= known) return;
-  Proof proof(problem, known, stop);
+  SetsProof proof(problem, known, stop);
   if (!proof.usable()) return;
   Nanos high = known;  // not refuted from here on
   Nanos step = std::max<Nanos>(1, (high - least) / kFirstSteps);
@@ -639,14 +643,14 @@ void ProveByDeviceSets(const CompiledPeriod& problem,
     if (fine && high < known) return;
     const Nanos period = fine ? known - 1 : std::min(least + step, high - 1);
     switch (proof.Refute(period)) {
-      case Proof::Result::kStopped:
+      case SetsProof::Result::kStopped:
         return;
-      case Proof::Result::kRefuted:
+      case SetsProof::Result::kRefuted:
         least = period + 1;
         told(least);
         step *= 2;
         break;
-      case Proof::Result::kNotRefuted:
+      case SetsProof::Result::kNotRefuted:
         high = period;
         break;
     }
