@@ -1,68 +1,30 @@
 #include "framework/bounds/device_sets.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "framework/bounds/mip.h"
 #include "framework/bounds/period_programme.h"
 #include "framework/bounds/period_terms.h"
+#include "framework/bounds/set_programme.h"
 
 namespace emplace {
 namespace {
 
-using Value = std::int64_t;
-using Set = std::vector<int>;  // groups
-
-constexpr int kMostOpen = 32;                                    // items, two bits of a state each
-constexpr std::size_t kMostStates = 2'000'000;                   // of all stages
-constexpr std::size_t kFewLabels = 4096, kMostLabels = 500'000;  // of a stage
-constexpr int kStepsOfPrice = 24;
 constexpr double kOne = 0x1p50;    // integer value of 1
 constexpr double kMostValue = 1;   // of a group
 constexpr int kMostGroups = 1000;  // so that sums of values stay below 2^61
-constexpr Value kSlack = 5000;     // smaller improvements of a set, by this share, are not sought
-constexpr std::size_t kSetsPerRound = 8;
-// Values are sought around the best ones so far: relative to a group's share of all costs.
 constexpr double kFirstWidth = 0.3, kLeastWidth = 0.01, kWholeWidth = 1000;
 constexpr int kMostIdleRounds = 30;         // without better values
 constexpr Nanos kLongest = Nanos{1} << 46;  // likewise of loads
 constexpr Nanos kFirstSteps = 8, kStepsOfBisection = 2000;
-
-// An item whose transfer costs a device of the class something.
-struct PaidItem {
-  int maker;
-  std::vector<int> pins;  // groups, the maker included
-  Nanos in, out;          // least [ns]
-};
-
-// The devices of one class, and the costs of their sets.
-struct EqualDevices {
-  int count = 0;
-  std::vector<Nanos> cost;  // [num_groups]; kMaxNanos: not allowed
-  std::vector<PaidItem> items;
-
-  Nanos Load(const std::vector<char>& within) const {
-    Nanos load = 0;
-    for (std::size_t g = 0; g < cost.size(); ++g) load += within[g] ? cost[g] : 0;
-    for (const PaidItem& item : items) {
-      const bool made = within[item.maker];
-      const bool crosses =
-          std::ranges::any_of(item.pins, [&](int g) { return bool(within[g]) != made; });
-      if (crosses) load += made ? item.out : item.in;
-    }
-    return load;
-  }
-};
 
 // @param most  costs and times from here on are alike [ns]
 std::vector<EqualDevices> ClassesOf(const CompiledPeriod& p, Nanos most) {
@@ -105,328 +67,6 @@ void DropCheapest(EqualDevices& devices) {
       devices.items, std::greater{}, [](const PaidItem& item) { return item.in + item.out; });
   devices.items.resize(devices.items.size() * 4 / 5);
 }
-
-// Returns an order of the groups in which few items are open: next comes the group that opens the
-// fewest and closes the most, of equal ones the first.
-std::vector<int> OrderOf(const EqualDevices& devices) {
-  const int n = static_cast<int>(devices.cost.size());
-  std::vector<std::vector<int>> items_of(n);
-  std::vector<int> left;
-  for (std::size_t i = 0; i < devices.items.size(); ++i) {
-    for (const int g : devices.items[i].pins) items_of[g].push_back(static_cast<int>(i));
-    left.push_back(static_cast<int>(devices.items[i].pins.size()));
-  }
-  std::vector<char> done(n, 0), open(devices.items.size(), 0);
-  std::vector<int> order;
-  while (static_cast<int>(order.size()) < n) {
-    int best = -1, least = 0;
-    for (int g = 0; g < n; ++g) {
-      if (done[g]) continue;
-      int change = 0;
-      for (const int i : items_of[g]) change += (open[i] ? 0 : 2) - (left[i] == 1 ? 2 : 0);
-      const bool touches = std::ranges::any_of(items_of[g], [&](int i) { return open[i]; });
-      if (touches) --change;  // of equal groups, a neighbour of those before
-      if (best < 0 || change < least) {
-        best = g;
-        least = change;
-      }
-    }
-    done[best] = 1;
-    order.push_back(best);
-    for (const int i : items_of[best]) {
-      open[i] = 1;
-      --left[i];
-    }
-  }
-  return order;
-}
-
-// The states and transitions of the dynamic program of one class.
-class SetProgramme {
- public:
-  /// @param most  loads from here on are not wanted [ns]
-  SetProgramme(const EqualDevices& devices, Nanos most) : devices_(&devices) {
-    order_ = OrderOf(devices);
-    usable_ = Build(most);
-  }
-  bool usable() const { return usable_; }
-  const std::vector<int>& order() const { return order_; }
-
-  struct Best {
-    Value value = 0;        // no set within the period has a larger value
-    std::vector<Set> sets;  // of more than the threshold
-  };
-
-  /// Searches for sets within the period whose value is above the threshold by more than a share of
-  /// it. Keeps few labels at first, more if it finds none.
-  /// @return nothing if `stop`
-  std::optional<Best> Find(std::span<const Value> value,
-                           Nanos period,
-                           Value threshold,
-                           const std::function<bool()>& stop) {
-    threshold += threshold / kSlack;
-    const Value price = LeastPrice(value, period);
-    if (Relax(value, price) + price * period <= threshold) return Best{threshold, {}};
-    for (std::size_t most = kFewLabels;; most *= 8) {
-      std::optional<Best> best = Search(value, period, threshold, price, most, stop);
-      if (!best || !best->sets.empty() || best->value <= threshold || most > kMostLabels) {
-        return best;
-      }
-    }
-  }
-
- private:
-  struct Arc {
-    int to = -1;       // state of the next stage; -1: none
-    Nanos charge = 0;  // of items that are now known to cross
-  };
-  struct Pin {  // of a group in an item
-    int slot;
-    bool first, last, maker, maker_seen;
-    Nanos in, out;
-  };
-
-  struct Label {
-    Nanos load;
-    Value value;
-    Value reach;  // no set that continues it has a larger value
-    int node;
-    bool taken;
-  };
-
-  // @param most  labels that a stage keeps, those of largest reach
-  std::optional<Best> Search(std::span<const Value> value,
-                             Nanos period,
-                             Value threshold,
-                             Value price,
-                             std::size_t most,
-                             const std::function<bool()>& stop) {
-    nodes_.clear();
-    std::vector<std::vector<Label>> now(1, {{0, 0, 0, -1, false}}), next;
-    std::vector<Value> reaches;
-    Value dropped = threshold;
-    for (std::size_t s = 0; s < order_.size(); ++s) {
-      if (stop()) return std::nullopt;
-      const int g = order_[s];
-      next.assign(begin_[s + 2] - begin_[s + 1], {});
-      for (std::size_t k = 0; k < now.size(); ++k) {
-        for (const bool in : {false, true}) {
-          const Arc& arc = arcs_[begin_[s] + k][in];
-          if (arc.to < 0) continue;
-          const Nanos load = arc.charge + (in ? devices_->cost[g] : 0);
-          const Value more = in ? value[g] : 0;
-          const Value rest = relaxed_[begin_[s + 1] + arc.to] + price * period;
-          for (const Label& label : now[k]) {
-            Label then{label.load + load, label.value + more, 0, label.node, in};
-            then.reach = then.value - price * then.load + rest;
-            if (then.load <= period && then.reach > threshold) next[arc.to].push_back(then);
-          }
-        }
-      }
-      reaches.clear();
-      for (std::vector<Label>& list : next) {
-        DropWorse(list);
-        for (const Label& label : list) reaches.push_back(label.reach);
-      }
-      Value least = threshold;
-      if (reaches.size() > most) {
-        std::ranges::nth_element(reaches, reaches.begin() + most, std::greater{});
-        least = reaches[most];
-        dropped = std::max(dropped, least);
-      }
-      for (std::vector<Label>& list : next) {
-        std::erase_if(list, [&](const Label& label) { return label.reach <= least; });
-        for (Label& label : list) {
-          if (!label.taken) continue;
-          nodes_.emplace_back(label.node, g);
-          label.node = static_cast<int>(nodes_.size()) - 1;
-        }
-      }
-      std::swap(now, next);
-    }
-    Best best{dropped, {}};
-    std::ranges::reverse(now[0]);  // the largest value first
-    for (const Label& label : now[0]) {
-      if (best.sets.size() == kSetsPerRound) break;
-      best.value = std::max(best.value, label.value);
-      best.sets.emplace_back();
-      for (int at = label.node; at >= 0; at = nodes_[at].first) {
-        best.sets.back().push_back(nodes_[at].second);
-      }
-    }
-    return best;
-  }
-
-  // Sorts labels of one state by load, and keeps those whose value is larger than all before.
-  static void DropWorse(std::vector<Label>& list) {
-    std::ranges::sort(list, [](const Label& a, const Label& b) {
-      return a.load != b.load ? a.load < b.load : a.value > b.value;
-    });
-    std::size_t kept = 0;
-    for (const Label& label : list) {
-      if (kept == 0 || label.value > list[kept - 1].value) list[kept++] = label;
-    }
-    list.resize(kept);
-  }
-
-  bool Build(Nanos most) {
-    const int n = static_cast<int>(order_.size());
-    std::vector<int> place(n);
-    for (int s = 0; s < n; ++s) place[order_[s]] = s;
-    std::vector<std::vector<std::pair<std::size_t, Pin>>> pins(n);
-    for (std::size_t i = 0; i < devices_->items.size(); ++i) {
-      const PaidItem& item = devices_->items[i];
-      const auto [first, last] =
-          std::ranges::minmax(item.pins, {}, [&](int g) { return place[g]; });
-      for (const int g : item.pins) {
-        pins[place[g]].push_back({i,
-                                  {.slot = -1,
-                                   .first = g == first,
-                                   .last = g == last,
-                                   .maker = g == item.maker,
-                                   .maker_seen = place[item.maker] < place[g],
-                                   .in = item.in,
-                                   .out = item.out}});
-      }
-    }
-    std::vector<int> slot_of(devices_->items.size(), -1);
-    std::uint64_t used = 0;
-    for (int s = 0; s < n; ++s) {
-      for (auto& [item, pin] : pins[s]) {
-        if (pin.first) {
-          int slot = 0;
-          while (slot < kMostOpen && (used >> slot & 1)) ++slot;
-          if (slot == kMostOpen) return false;
-          used |= std::uint64_t{1} << slot;
-          slot_of[item] = slot;
-        }
-        pin.slot = slot_of[item];
-      }
-      for (const auto& [item, pin] : pins[s]) {
-        if (pin.last) used &= ~(std::uint64_t{1} << pin.slot);
-      }
-    }
-    std::vector<std::uint64_t> keys{0}, next;
-    std::vector<Nanos> paid{0}, next_paid;  // least charges up to a state
-    begin_ = {0, 1};
-    for (int s = 0; s < n; ++s) {
-      const int g = order_[s];
-      next.clear();
-      next_paid.clear();
-      std::unordered_map<std::uint64_t, int> index;
-      for (std::size_t k = 0; k < keys.size(); ++k) {
-        arcs_.emplace_back();
-        for (const bool in : {false, true}) {
-          if (in && devices_->cost[g] >= kMaxNanos) continue;
-          Nanos charge = 0;
-          std::uint64_t key = keys[k];
-          for (const auto& [item, pin] : pins[s]) charge += Enter(pin, in, key);
-          if (paid[k] + charge >= most) continue;
-          const auto [at, fresh] = index.try_emplace(key, static_cast<int>(next.size()));
-          if (fresh) {
-            next.push_back(key);
-            next_paid.push_back(paid[k] + charge);
-          }
-          next_paid[at->second] = std::min(next_paid[at->second], paid[k] + charge);
-          arcs_.back()[in] = {at->second, charge};
-        }
-      }
-      std::swap(keys, next);
-      std::swap(paid, next_paid);
-      begin_.push_back(begin_.back() + keys.size());
-      if (begin_.back() > kMostStates) return false;
-    }
-    relaxed_.resize(begin_.back());
-    return true;
-  }
-
-  // Puts a group of an item on a side. Returns the cost of the item if it crosses from now on, else
-  // 0.
-  static Nanos Enter(const Pin& pin, bool in, std::uint64_t& key) {
-    constexpr std::uint64_t kPaid = 0, kIn = 1, kOut = 2;
-    const std::uint64_t side = in ? kIn : kOut, before = key >> 2 * pin.slot & 3;
-    key &= ~(std::uint64_t{3} << 2 * pin.slot);
-    std::uint64_t after = pin.first ? side : before;
-    Nanos charge = 0;
-    if (!pin.first && before != kPaid && before != side) {
-      after = kPaid;
-      const bool made_within = pin.maker ? in : before == kIn;
-      charge = pin.maker || pin.maker_seen ? (made_within ? pin.out : pin.in)
-                                           : std::min(pin.in, pin.out);
-    }
-    if (!pin.last) key |= after << 2 * pin.slot;
-    return charge;
-  }
-
-  // Computes for every state the largest value minus price times load that the groups after it add.
-  // @return that of the first state
-  Value Relax(std::span<const Value> value, Value price) {
-    relaxed_.back() = 0;
-    for (std::size_t s = order_.size(); s-- > 0;) {
-      const int g = order_[s];
-      const Value gain = devices_->cost[g] < kMaxNanos ? value[g] - price * devices_->cost[g] : 0;
-      for (std::size_t state = begin_[s]; state < begin_[s + 1]; ++state) {
-        Value best = kNothing;
-        for (const bool in : {false, true}) {
-          const Arc& arc = arcs_[state][in];
-          if (arc.to < 0) continue;
-          best = std::max(best,
-                          relaxed_[begin_[s + 1] + arc.to] - price * arc.charge + (in ? gain : 0));
-        }
-        relaxed_[state] = std::max(best, kNothing);
-      }
-    }
-    return relaxed_[0];
-  }
-
-  // Returns about the price of load for which Relax() bounds the value of a set best.
-  Value LeastPrice(std::span<const Value> value, Nanos period) {
-    // Prices from zero to one at which no group is worth its load, or arithmetic would overflow.
-    double low = 0, high = 0;
-    double whole = double(period);
-    for (std::size_t g = 0; g < value.size(); ++g) {
-      const Nanos cost = devices_->cost[g];
-      if (cost >= kMaxNanos) continue;
-      whole += double(cost);
-      high = std::max(high, double(value[g]) / double(std::max<Nanos>(cost, 1)));
-    }
-    for (const PaidItem& item : devices_->items) whole += double(item.in + item.out);
-    high = std::min(high, 0x1p60 / whole);
-    const auto bound = [&](double price) {
-      return Relax(value, Value(price)) + Value(price) * period;
-    };
-    // Golden section; the bound is convex in the price.
-    const double golden = (std::sqrt(5.0) - 1) / 2;
-    double a = high - golden * (high - low), b = low + golden * (high - low);
-    Value at_a = bound(a), at_b = bound(b);
-    for (int step = 0; step < kStepsOfPrice && high - low > 1; ++step) {
-      if (at_a <= at_b) {
-        high = b;
-        b = a;
-        at_b = at_a;
-        a = high - golden * (high - low);
-        at_a = bound(a);
-      } else {
-        low = a;
-        a = b;
-        at_a = at_b;
-        b = low + golden * (high - low);
-        at_b = bound(b);
-      }
-    }
-    return Value(at_a <= at_b ? a : b);
-  }
-
-  static constexpr Value kNothing = -(Value{1} << 61);  // less than any value that can be reached
-
-  const EqualDevices* devices_;
-  std::vector<int> order_;
-  bool usable_ = false;
-  std::vector<std::size_t> begin_;          // [num_groups + 2] first state of a stage
-  std::vector<std::array<Arc, 2>> arcs_;    // [states but the last] group out, in
-  std::vector<Value> relaxed_;              // [states]
-  std::vector<std::pair<int, int>> nodes_;  // of labels: node before, group
-};
 
 class SetsProof {
  public:
@@ -494,7 +134,7 @@ class SetsProof {
 
  private:
   struct Known {
-    Set groups;
+    GroupSet groups;
     Nanos load;
   };
 
@@ -520,7 +160,7 @@ class SetsProof {
       for (std::size_t s = 0; s < order.size(); ++s) {
         if (stop_()) return;
         std::vector<char> within(num_groups_, 0);
-        Set groups, longest;
+        GroupSet groups, longest;
         Nanos cost = 0;
         for (std::size_t e = s; e < order.size(); ++e) {
           if (classes_[k].cost[order[e]] >= kMaxNanos) break;
@@ -537,7 +177,7 @@ class SetsProof {
     }
   }
 
-  void Add(std::size_t k, Set groups) {
+  void Add(std::size_t k, GroupSet groups) {
     std::ranges::sort(groups);
     std::vector<char> within(num_groups_, 0);
     for (const int g : groups) within[g] = 1;
@@ -565,7 +205,7 @@ class SetsProof {
     return model;
   }
 
-  void AddRow(std::size_t k, const Set& groups, LinearModel& model) const {
+  void AddRow(std::size_t k, const GroupSet& groups, LinearModel& model) const {
     std::vector<std::pair<int, double>> row;
     for (const int g : groups) row.emplace_back(g, -1);
     row.emplace_back(num_groups_ + static_cast<int>(k), 1);
@@ -582,25 +222,25 @@ class SetsProof {
   std::optional<Separated> Separate(std::span<const double> values,
                                     Nanos period,
                                     LinearModel& model) {
-    std::vector<Value> value;
-    Value sum = 0;
+    std::vector<SetValue> value;
+    SetValue sum = 0;
     for (const double v : values) {
       value.push_back(std::llround(v * kOne));
       sum += value.back();
     }
     __int128 room = 0;  // largest value of all devices together
     for (std::size_t k = 0; k < classes_.size(); ++k) {
-      Value threshold = 0;
+      SetValue threshold = 0;
       for (const Known& set : sets_[k]) {
         if (set.load > period) continue;
-        Value total = 0;
+        SetValue total = 0;
         for (const int g : set.groups) total += value[g];
         threshold = std::max(threshold, total);
       }
       std::optional<SetProgramme::Best> best = programmes_[k].Find(value, period, threshold, stop_);
       if (!best) return std::nullopt;
       room += static_cast<__int128>(classes_[k].count) * best->value;
-      for (Set& groups : best->sets) {
+      for (GroupSet& groups : best->sets) {
         AddRow(k, groups, model);
         Add(k, std::move(groups));
       }

@@ -1,0 +1,115 @@
+#pragma once
+
+// The set of groups of largest value that one device can have within a period, for device_sets.h,
+// whose header explains the dynamic program.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "framework/base/time.h"
+
+namespace emplace {
+
+using SetValue = std::int64_t;
+using GroupSet = std::vector<int>;
+
+/// An item whose transfer costs a device of the class something.
+struct PaidItem {
+  int maker;
+  std::vector<int> pins;  // groups, the maker included
+  Nanos in, out;          // least [ns]
+};
+
+/// The devices of one class, and the costs of their sets.
+struct EqualDevices {
+  int count = 0;
+  std::vector<Nanos> cost;  // [num_groups]; kMaxNanos: not allowed
+  std::vector<PaidItem> items;
+
+  /// @param within  [num_groups] is not 0 for the groups of the set
+  Nanos Load(const std::vector<char>& within) const;
+};
+
+/// The states and transitions of the dynamic program of one class of devices.
+class SetProgramme {
+ public:
+  /// @param most  loads from here on are not wanted [ns]
+  SetProgramme(const EqualDevices& devices, Nanos most);
+  bool usable() const { return usable_; }
+  const std::vector<int>& order() const { return order_; }
+
+  struct Best {
+    SetValue value = 0;          // no set within the period has a larger value
+    std::vector<GroupSet> sets;  // of more than the threshold
+  };
+
+  /// Searches for sets within the period whose value is above the threshold by more than a share of
+  /// it. Keeps few labels at first, more if it finds none.
+  /// @return nothing if `stop`
+  std::optional<Best> Find(std::span<const SetValue> value,
+                           Nanos period,
+                           SetValue threshold,
+                           const std::function<bool()>& stop);
+
+ private:
+  struct Arc {
+    int to = -1;       // state of the next stage; -1: none
+    Nanos charge = 0;  // of items that are now known to cross
+  };
+  struct Pin {  // of a group in an item
+    int slot;
+    bool first, last, maker, maker_seen;
+    Nanos in, out;
+  };
+
+  struct Label {
+    Nanos load;
+    SetValue value;
+    SetValue reach;  // no set that continues it has a larger value
+    int node;
+    bool taken;
+  };
+
+  // @param most  labels that a stage keeps, those of largest reach
+  std::optional<Best> Search(std::span<const SetValue> value,
+                             Nanos period,
+                             SetValue threshold,
+                             SetValue price,
+                             std::size_t most,
+                             const std::function<bool()>& stop);
+
+  // Sorts labels of one state by load, and keeps those whose value is larger than all before.
+  static void DropWorse(std::vector<Label>& list);
+
+  bool Build(Nanos most);
+
+  // Puts a group of an item on a side. Returns the cost of the item if it crosses from now on, else
+  // 0.
+  static Nanos Enter(const Pin& pin, bool in, std::uint64_t& key);
+
+  // Computes for every state the largest value minus price times load that the groups after it add.
+  // @return that of the first state
+  SetValue Relax(std::span<const SetValue> value, SetValue price);
+
+  // Returns about the price of load for which Relax() bounds the value of a set best.
+  SetValue LeastPrice(std::span<const SetValue> value, Nanos period);
+
+  static constexpr SetValue kNothing =
+      -(SetValue{1} << 61);  // less than any value that can be reached
+
+  const EqualDevices* devices_;
+  std::vector<int> order_;
+  bool usable_ = false;
+  std::vector<std::size_t> begin_;          // [num_groups + 2] first state of a stage
+  std::vector<std::array<Arc, 2>> arcs_;    // [states but the last] group out, in
+  std::vector<SetValue> relaxed_;           // [states]
+  std::vector<std::pair<int, int>> nodes_;  // of labels: node before, group
+};
+
+}  // namespace emplace
