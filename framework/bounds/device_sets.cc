@@ -21,6 +21,7 @@ namespace {
 constexpr double kOne = 0x1p50;    // integer value of 1
 constexpr double kMostValue = 1;   // of a group
 constexpr int kMostGroups = 1000;  // so that sums of values stay below 2^61
+// Half of the box, by the share of a group and the mean share.
 constexpr double kFirstWidth = 0.3, kLeastWidth = 0.01, kWholeWidth = 1000;
 constexpr int kMostIdleRounds = 30;         // without better values
 constexpr Nanos kLongest = Nanos{1} << 46;  // likewise of loads

@@ -17,13 +17,8 @@
 // far (R. E. Marsten, W. W. Hogan, J. W. Blankenship, The boxstep method for large-scale
 // optimization, Operations Research 23, 1975).
 //
-// P_k is found by dynamic programming along an order of the groups. A state has, for each item with
-// groups on both sides of the place in the order, the side of S on which all its groups before are,
-// or that the item is paid. Graphs of networks have orders in which few items are open. A label of
-// a state is a pair of load and value; labels that are worse in both are dropped, and those that
-// reach no better value by the Lagrangian relaxation of the load. Values are integers, so the proof
-// is exact for any solution of the linear program. Memory is left out, which can only make bounds
-// smaller.
+// set_programme.h finds P_k. Values are integers, so the proof is exact for any solution of the
+// linear program. Memory is left out, which can only make bounds smaller.
 
 #include <functional>
 

@@ -1,7 +1,11 @@
 #pragma once
 
-// The set of groups of largest value that one device can have within a period, for device_sets.h,
-// whose header explains the dynamic program.
+// The set of groups of largest value that one device can have within a period (device_sets.h), by
+// dynamic programming along an order of the groups. A state has, for each item with groups on both
+// sides of the place in the order, the side of the set on which all its groups before are, or that
+// the item is paid. Graphs of networks have orders in which few items are open. A label of a state
+// is a pair of load and value. Labels that are worse in both are dropped, and those that reach no
+// better value by the Lagrangian relaxation of the load.
 
 #include <array>
 #include <cstddef>
@@ -16,22 +20,23 @@
 
 namespace emplace {
 
-using SetValue = std::int64_t;
-using GroupSet = std::vector<int>;
+using SetValue = std::int64_t;      ///< sums of magnitudes stay below 2^60
+using GroupSet = std::vector<int>;  ///< groups
 
-/// An item whose transfer costs a device of the class something.
+/// An item whose transfer takes time of a device of the class.
 struct PaidItem {
   int maker;
-  std::vector<int> pins;  // groups, the maker included
-  Nanos in, out;          // least [ns]
+  std::vector<int> pins;  ///< groups, the maker included
+  Nanos in, out;          ///< least time as the receiver and as the sender [ns]
 };
 
 /// The devices of one class, and the costs of their sets.
 struct EqualDevices {
   int count = 0;
-  std::vector<Nanos> cost;  // [num_groups]; kMaxNanos: not allowed
+  std::vector<Nanos> cost;  ///< [num_groups]; kMaxNanos: not allowed [ns]
   std::vector<PaidItem> items;
 
+  /// Returns the load of a set: its costs, and the items with groups on both sides of it. [ns]
   /// @param within  [num_groups] is not 0 for the groups of the set
   Nanos Load(const std::vector<char>& within) const;
 };
@@ -39,14 +44,16 @@ struct EqualDevices {
 /// The states and transitions of the dynamic program of one class of devices.
 class SetProgramme {
  public:
-  /// @param most  loads from here on are not wanted [ns]
+  /// @param devices  outlives this
+  /// @param most     loads from here on are not wanted [ns]
   SetProgramme(const EqualDevices& devices, Nanos most);
+  /// Returns whether the states are few enough for Find().
   bool usable() const { return usable_; }
   const std::vector<int>& order() const { return order_; }
 
   struct Best {
-    SetValue value = 0;          // no set within the period has a larger value
-    std::vector<GroupSet> sets;  // of more than the threshold
+    SetValue value = 0;          ///< no set within the period has a larger value
+    std::vector<GroupSet> sets;  ///< of more than the threshold, the largest first
   };
 
   /// Searches for sets within the period whose value is above the threshold by more than a share of
@@ -87,6 +94,7 @@ class SetProgramme {
   // Sorts labels of one state by load, and keeps those whose value is larger than all before.
   static void DropWorse(std::vector<Label>& list);
 
+  // Makes the states and arcs. Returns false if they are too many.
   bool Build(Nanos most);
 
   // Puts a group of an item on a side. Returns the cost of the item if it crosses from now on, else
