@@ -279,7 +279,7 @@ AgentRegistry MakeRegistry() {
   add(Entry<PeftAgent>(
       "peft", "Predict earliest finish time (Arabnejad and Barbosa 2014)", kNone, kNearLinear));
   add(Entry<PeriodMipAgent>("period_mip",
-                            "Period: branch and bound over a mixed-integer program",
+                            "Period: sets of devices, then a mixed-integer program; exact",
                             kSeeded,
                             kExact,
                             {},

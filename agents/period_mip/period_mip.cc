@@ -63,7 +63,16 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
   const CompiledPeriod compiled(*merged);
   ProveSpreading(compiled, known, stop, raise);
   if (bound_ >= known) return;
-  ProveByDeviceSets(compiled, std::max<Nanos>(1, bound_), known, stop, raise);
+  const auto evaluate = [&](std::span<const DeviceIndex> device) {
+    const Score score = evaluator.ScoreAt(OfMergedGroups(device, *merged, *problem_));
+    if (!score.feasible()) return kMaxNanos;
+    known = std::min(known, std::max<Nanos>(1, score.step_time));
+    return score.step_time;
+  };
+  ProveByDeviceSets(compiled,
+                    std::max<Nanos>(1, bound_),
+                    known,
+                    {.stop = stop, .told = raise, .found = evaluate});
   if (bound_ >= known) return;
 
   const PeriodProgramme programme(compiled, known);
@@ -83,10 +92,7 @@ void PeriodMipAgent::Prove(Evaluator& evaluator) {
        .found =
            [&](std::span<const double> solution, bool) {
              Placement placement =
-                 ContractPlacement(ExpandPlacement(programme.Round(solution), merged->grouping()),
-                                   problem_->grouping(),
-                                   problem_->graph(),
-                                   problem_->cluster());
+                 OfMergedGroups(programme.Round(solution).device, *merged, *problem_);
              if (placement.device == last.device) return;
              const Score score = evaluator.ScoreAt(placement);
              if (score.feasible()) known = std::min(known, std::max<Nanos>(1, score.step_time));

@@ -42,7 +42,8 @@ struct CertifiedProblem {
   std::optional<Nanos> best;  // objective of the best placement in the files that fits
   LowerBound before, after;
   std::optional<Nanos> better;  // Certificate::better
-  std::string ended;            // Certificate::ended
+  std::string better_by;
+  std::string ended;  // Certificate::ended
 };
 
 double SecondsSince(CertifyClock::time_point begin) {
@@ -136,6 +137,7 @@ void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOpti
                                                  .improved = take});
     take(certificate.bound);
     problem.better = certificate.better;
+    problem.better_by = certificate.better_by;
     problem.ended = certificate.ended;
   } catch (const Interrupted&) {  // the bounds proven before count
     problem.ended = "stopped";
@@ -151,9 +153,10 @@ std::string FormatEnds(const std::vector<CertifiedProblem>& problems) {
         "{}: {}\n", problem.runs.title, problem.ended.empty() ? "not begun" : problem.ended);
     if (!problem.better) continue;
     text += fmt::format(
-        "{}: branch_and_bound found a placement of {}, better than the best in the files{}; a run "
-        "of this agent keeps it\n",
+        "{}: {} found a placement of {}, better than the best in the files{}; a run of this agent "
+        "keeps it\n",
         problem.runs.title,
+        problem.better_by,
         FormatTime(*problem.better),
         problem.best ? fmt::format(" ({})", FormatTime(*problem.best)) : "");
   }
@@ -194,6 +197,7 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
                     {"before", bound(problem.before)},
                     {"after", bound(problem.after)},
                     {"found_ns", problem.better ? Json(*problem.better) : Json(nullptr)},
+                    {"found_by", problem.better ? Json(problem.better_by) : Json(nullptr)},
                     {"ended", problem.ended}});
   }
   return list.dump(2) + "\n";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -108,7 +110,7 @@ Certificate ProveInTime(const ProofTask& task) {
     return task.seconds - passed.count();
   };
   const Nanos best = task.best.value_or(kMaxNanos);
-  Certificate certificate{.bound = task.proved, .better = {}, .ended = {}};
+  Certificate certificate{.bound = task.proved, .better = {}, .better_by = {}, .ended = {}};
   const auto take = [&](const LowerBound& bound) {
     if (bound.value <= certificate.bound.value && !certificate.bound.method.empty()) return;
     certificate.bound = bound;
@@ -120,14 +122,32 @@ Certificate ProveInTime(const ProofTask& task) {
                             : std::move(why);
     return certificate;
   };
-  Nanos known = best;  // including those that the tree finds
+  Nanos known = best;  // including those that proofs find
+  const auto better = [&](Nanos objective, const char* by) {
+    if (objective >= known) return;
+    certificate.better = known = objective;
+    certificate.better_by = by;
+  };
+  const bool is_period = task.problem->objective() == Objective::kPeriod;
+  const std::unique_ptr<Evaluator> placements =
+      is_period ? MakeSimulator(task.problem, task.how) : nullptr;
+  std::function<Nanos(const Placement&)> found;
+  if (is_period) {
+    found = [&](const Placement& placement) {
+      const Outcome outcome = placements->Evaluate(placement);
+      if (!outcome.feasible) return kMaxNanos;
+      better(outcome.step_time, "period_mip");
+      return outcome.step_time;
+    };
+  }
   const auto prove = [&](double seconds) {
     const Proof proof = ProveBound(*task.problem,
                                    {.seconds = seconds,
                                     .known = known,
                                     .proved = certificate.bound,
                                     .interrupt = task.interrupt,
-                                    .improved = take});
+                                    .improved = take,
+                                    .found = found});
     take(proof);
     return proof.ended;
   };
@@ -145,10 +165,8 @@ Certificate ProveInTime(const ProofTask& task) {
       return certificate.bound.value >= best || left() <= seconds_left;
     });
     take({tree->bound(), kTreeName});
-    known = std::min(known, tree->best());
-    if (known < best) certificate.better = known;
+    better(tree->best(), kTreeName);
   };
-  const bool is_period = task.problem->objective() == Objective::kPeriod;
   search((1 - (is_period ? kTreeShareOfPeriod : kTreeShare)) * task.seconds);
   const auto is_decided = [&] {
     return certificate.bound.value >= known || (tree && tree->is_exact() && tree->complete());

@@ -7,7 +7,8 @@
 //   quick bounds       ProveBound() (framework/bounds/lower_bound.h) without time
 //   branch and bound   for half of the time: the agent of that name (agents/branch_and_bound/);
 //                      for a tenth of the time if the objective is the period
-//   segments, cuts     ProveBound() with the rest of the time; the programs of a period likewise
+//   segments, cuts     ProveBound() with the rest of the time; the programs of a period likewise,
+//                      which also find placements
 //   branch and bound   resumes if the other methods end early
 //
 // Branch and bound is skipped if there are more than kMostTreeGroups groups. It proves bounds for
@@ -44,8 +45,9 @@ struct ProofTask {
 /// The result of a proof.
 struct Certificate {
   LowerBound bound;
-  /// Objective of a placement by branch and bound that is better than the best known one. [ns]
+  /// Objective of a placement that is better than the best known one. [ns]
   std::optional<Nanos> better;
+  std::string better_by;  ///< the agent that finds it
   /// Why the proof ended: "time is up", "the best placement is proven optimal by METHOD", ...
   std::string ended;
 };

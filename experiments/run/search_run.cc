@@ -126,6 +126,7 @@ SearchStatus Search(Agent& agent,
     }
     return SearchStatus::kFinished;
   } catch (const BudgetExhausted&) {
+    if (!any_order) result.bound = agent.bound();
     return SearchStatus::kBudget;
   }
 }

@@ -19,6 +19,7 @@
 
 #include "framework/base/interrupt.h"
 #include "framework/base/time.h"
+#include "framework/placement/placement.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -46,6 +47,9 @@ struct ProofOptions {
   Interrupt interrupt;
   /// Called with each bound that is better than all before, if set.
   std::function<void(const LowerBound&)> improved;
+  /// Called with each placement that a proof finds, if set. Returns its objective; kMaxNanos if it
+  /// does not fit. [ns]
+  std::function<Nanos(const Placement&)> found;
 };
 
 /// Proves a lower bound. @throws Interrupted

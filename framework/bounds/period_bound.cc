@@ -46,19 +46,21 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   LowerBound best{ComputeBounds(problem).work, "work"};
+  Nanos target = options.known;
+  const auto reached = [&] { return best.value >= target; };
   const auto tell = [&](Nanos value, const char* method) {
     if (value > best.value) {
       best = {value, method};
       if (options.improved) options.improved(best);
     }
-    return best.value >= options.known;
+    return reached();
   };
   if (options.improved) options.improved(best);
   const CompiledPeriod given(problem);
   for (int g = 0; g < problem.num_groups(); ++g) {
     tell(LeastCost(given, g, [](int) { return true; }), "group");
   }
-  if (options.seconds <= 0 || best.value >= options.known) return best;
+  if (options.seconds <= 0 || reached()) return best;
 
   const Nanos known = std::min(options.known, MostPeriod(given));
   std::optional<PeriodProgramme> whole;  // for HiGHS, if it is there
@@ -75,13 +77,13 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   };
   const auto stop = [&] {
     listen(0);
-    return options.interrupt.wanted() || seconds() > end || best.value >= options.known;
+    return options.interrupt.wanted() || seconds() > end || reached();
   };
   ProveByCuts(problem, std::max<Nanos>(1, best.value), known, stop, [&](Nanos value) {
     tell(value, "cuts");
   });
   options.interrupt.Check();
-  if (best.value >= options.known) return best;
+  if (reached()) return best;
 
   end = kSpreadingShare * options.seconds;
   const std::shared_ptr<const Problem> merged = MergeInseparable(problem, known, stop);
@@ -89,14 +91,21 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   const CompiledPeriod compiled(*merged);
   ProveSpreading(compiled, known, stop, [&](Nanos value) { return tell(value, "spreading"); });
   options.interrupt.Check();
-  if (best.value >= options.known) return best;
+  if (reached()) return best;
 
   end = kSetsShare * options.seconds;
-  ProveByDeviceSets(compiled, std::max<Nanos>(1, best.value), known, stop, [&](Nanos value) {
-    tell(value, "device_sets");
-  });
+  SetsProof sets{
+      .stop = stop, .told = [&](Nanos value) { tell(value, "device_sets"); }, .found = {}};
+  if (options.found) {
+    sets.found = [&](std::span<const DeviceIndex> device) {
+      const Nanos period = options.found(OfMergedGroups(device, *merged, problem));
+      target = std::min(target, period);
+      return period;
+    };
+  }
+  ProveByDeviceSets(compiled, std::max<Nanos>(1, best.value), known, sets);
   options.interrupt.Check();
-  if (best.value >= options.known) return best;
+  if (reached()) return best;
 
   end = options.seconds;
   const PeriodProgramme programme(compiled, known);

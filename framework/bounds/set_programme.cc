@@ -7,9 +7,9 @@
 namespace emplace {
 namespace {
 
-constexpr int kMostOpen = 32;                                    // items, two bits of a state each
-constexpr std::size_t kMostStates = 2'000'000;                   // of all stages
-constexpr std::size_t kFewLabels = 4096, kMostLabels = 500'000;  // of a stage
+constexpr int kMostOpen = 32;                   // items, two bits of a state each
+constexpr std::size_t kMostStates = 2'000'000;  // of all stages
+constexpr std::size_t kQuickLabels = 512, kFewLabels = 4096, kMostLabels = 500'000;  // of a stage
 constexpr int kStepsOfPrice = 24;
 constexpr SetValue kSlack = 5000;  // smaller improvements of a set, by this share, are not sought
 constexpr std::size_t kSetsPerRound = 8;
@@ -51,30 +51,23 @@ std::vector<int> OrderOf(const EqualDevices& devices) {
 
 }  // namespace
 
-Nanos EqualDevices::Load(const std::vector<char>& within) const {
-  Nanos load = 0;
-  for (std::size_t g = 0; g < cost.size(); ++g) load += within[g] ? cost[g] : 0;
-  for (const PaidItem& item : items) {
-    const bool made = within[item.maker];
-    const bool crosses =
-        std::ranges::any_of(item.pins, [&](int g) { return bool(within[g]) != made; });
-    if (crosses) load += made ? item.out : item.in;
-  }
-  return load;
-}
-
-SetProgramme::SetProgramme(const EqualDevices& devices, Nanos most) : devices_(&devices) {
-  order_ = OrderOf(devices);
-  usable_ = Build(most);
+SetProgramme::SetProgramme(const EqualDevices& devices,
+                           Nanos most,
+                           std::span<const PairDecision> pairs,
+                           std::vector<int> order)
+    : devices_(&devices), order_(order.empty() ? OrderOf(devices) : std::move(order)) {
+  usable_ = Build(most, pairs);
 }
 
 std::optional<SetProgramme::Best> SetProgramme::Find(std::span<const SetValue> value,
                                                      Nanos period,
                                                      SetValue threshold,
+                                                     bool quick,
                                                      const std::function<bool()>& stop) {
   threshold += threshold / kSlack;
   const SetValue price = LeastPrice(value, period);
   if (Relax(value, price) + price * period <= threshold) return Best{threshold, {}};
+  if (quick) return Search(value, period, threshold, price, kQuickLabels, stop);
   for (std::size_t most = kFewLabels;; most *= 8) {
     std::optional<Best> best = Search(value, period, threshold, price, most, stop);
     if (!best || !best->sets.empty() || best->value <= threshold || most > kMostLabels) {
@@ -93,6 +86,9 @@ std::optional<SetProgramme::Best> SetProgramme::Search(std::span<const SetValue>
   std::vector<std::vector<Label>> now(1, {{0, 0, 0, -1, false}}), next;
   std::vector<SetValue> reaches;
   SetValue dropped = threshold;
+  const auto lighter = [](const Label& a, const Label& b) {
+    return a.load != b.load ? a.load < b.load : a.value > b.value;
+  };
   for (std::size_t s = 0; s < order_.size(); ++s) {
     if (stop()) return std::nullopt;
     const int g = order_[s];
@@ -104,11 +100,14 @@ std::optional<SetProgramme::Best> SetProgramme::Search(std::span<const SetValue>
         const Nanos load = arc.charge + (in ? devices_->cost[g] : 0);
         const SetValue more = in ? value[g] : 0;
         const SetValue rest = relaxed_[begin_[s + 1] + arc.to] + price * period;
+        std::vector<Label>& list = next[arc.to];
+        const std::size_t before = list.size();
         for (const Label& label : now[k]) {
           Label then{label.load + load, label.value + more, 0, label.node, in};
           then.reach = then.value - price * then.load + rest;
-          if (then.load <= period && then.reach > threshold) next[arc.to].push_back(then);
+          if (then.load <= period && then.reach > threshold) list.push_back(then);
         }
+        if (before > 0) std::ranges::inplace_merge(list, list.begin() + before, lighter);
       }
     }
     reaches.clear();
@@ -146,9 +145,6 @@ std::optional<SetProgramme::Best> SetProgramme::Search(std::span<const SetValue>
 }
 
 void SetProgramme::DropWorse(std::vector<Label>& list) {
-  std::ranges::sort(list, [](const Label& a, const Label& b) {
-    return a.load != b.load ? a.load < b.load : a.value > b.value;
-  });
   std::size_t kept = 0;
   for (const Label& label : list) {
     if (kept == 0 || label.value > list[kept - 1].value) list[kept++] = label;
@@ -156,7 +152,7 @@ void SetProgramme::DropWorse(std::vector<Label>& list) {
   list.resize(kept);
 }
 
-bool SetProgramme::Build(Nanos most) {
+bool SetProgramme::Build(Nanos most, std::span<const PairDecision> pairs) {
   const int n = static_cast<int>(order_.size());
   std::vector<int> place(n);
   for (int s = 0; s < n; ++s) place[order_[s]] = s;
@@ -175,7 +171,22 @@ bool SetProgramme::Build(Nanos most) {
                                  .out = item.out}});
     }
   }
-  std::vector<int> slot_of(devices_->items.size(), -1);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    int a = pairs[i].first, b = pairs[i].second;
+    if (place[a] > place[b]) std::swap(a, b);
+    for (const int g : {a, b}) {
+      pins[place[g]].push_back({devices_->items.size() + i,
+                                {.slot = -1,
+                                 .first = g == a,
+                                 .last = g == b,
+                                 .maker = g == a,
+                                 .maker_seen = g == b,
+                                 .in = most,
+                                 .out = most,
+                                 .apart = !pairs[i].together}});
+    }
+  }
+  std::vector<int> slot_of(devices_->items.size() + pairs.size(), -1);
   std::uint64_t used = 0;
   for (int s = 0; s < n; ++s) {
     for (auto& [item, pin] : pins[s]) {
@@ -227,16 +238,19 @@ bool SetProgramme::Build(Nanos most) {
 }
 
 Nanos SetProgramme::Enter(const Pin& pin, bool in, std::uint64_t& key) {
-  constexpr std::uint64_t kPaid = 0, kIn = 1, kOut = 2;
+  constexpr std::uint64_t kPaid = 0, kIn = 1, kOut = 2, kOwed = 3;
   const std::uint64_t side = in ? kIn : kOut, before = key >> 2 * pin.slot & 3;
   key &= ~(std::uint64_t{3} << 2 * pin.slot);
   std::uint64_t after = pin.first ? side : before;
   Nanos charge = 0;
-  if (!pin.first && before != kPaid && before != side) {
-    after = kPaid;
+  if (pin.apart) {
+    charge = !pin.first && in && before == kIn ? pin.in : 0;
+    after = in ? kIn : kPaid;
+  } else if (!pin.first && before != kPaid && before != side) {
     const bool made_within = pin.maker ? in : before == kIn;
-    charge =
-        pin.maker || pin.maker_seen ? (made_within ? pin.out : pin.in) : std::min(pin.in, pin.out);
+    const bool is_known = pin.maker || pin.maker_seen || pin.in == pin.out;
+    after = is_known ? kPaid : kOwed;
+    if (is_known) charge = made_within ? pin.out : pin.in;
   }
   if (!pin.last) key |= after << 2 * pin.slot;
   return charge;

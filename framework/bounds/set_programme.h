@@ -3,9 +3,10 @@
 // The set of groups of largest value that one device can have within a period (device_sets.h), by
 // dynamic programming along an order of the groups. A state has, for each item with groups on both
 // sides of the place in the order, the side of the set on which all its groups before are, or that
-// the item is paid. Graphs of networks have orders in which few items are open. A label of a state
-// is a pair of load and value. Labels that are worse in both are dropped, and those that reach no
-// better value by the Lagrangian relaxation of the load.
+// the item is paid, or that it will be paid when its maker is known. Graphs of networks have orders
+// in which few items are open. A label of a state is a pair of load and value. Labels that are
+// worse in both are dropped, and those that reach no better value by the Lagrangian relaxation of
+// the load.
 
 #include <array>
 #include <cstddef>
@@ -17,28 +18,15 @@
 #include <vector>
 
 #include "framework/base/time.h"
+#include "framework/bounds/equal_devices.h"
 
 namespace emplace {
 
-using SetValue = std::int64_t;      ///< sums of magnitudes stay below 2^60
-using GroupSet = std::vector<int>;  ///< groups
-
-/// An item whose transfer takes time of a device of the class.
-struct PaidItem {
-  int maker;
-  std::vector<int> pins;  ///< groups, the maker included
-  Nanos in, out;          ///< least time as the receiver and as the sender [ns]
-};
-
-/// The devices of one class, and the costs of their sets.
-struct EqualDevices {
-  int count = 0;
-  std::vector<Nanos> cost;  ///< [num_groups]; kMaxNanos: not allowed [ns]
-  std::vector<PaidItem> items;
-
-  /// Returns the load of a set: its costs, and the items with groups on both sides of it. [ns]
-  /// @param within  [num_groups] is not 0 for the groups of the set
-  Nanos Load(const std::vector<char>& within) const;
+using SetValue = std::int64_t;  ///< sums of magnitudes stay below 2^60
+/// A decision on two groups, in all sets of a part of the search.
+struct PairDecision {
+  int first, second;  ///< groups
+  bool together;      ///< each set has both or none; else at most one
 };
 
 /// The states and transitions of the dynamic program of one class of devices.
@@ -46,7 +34,12 @@ class SetProgramme {
  public:
   /// @param devices  outlives this
   /// @param most     loads from here on are not wanted [ns]
-  SetProgramme(const EqualDevices& devices, Nanos most);
+  /// @param pairs    sets obey them
+  /// @param order    of the groups; empty: one is made
+  SetProgramme(const EqualDevices& devices,
+               Nanos most,
+               std::span<const PairDecision> pairs = {},
+               std::vector<int> order = {});
   /// Returns whether the states are few enough for Find().
   bool usable() const { return usable_; }
   const std::vector<int>& order() const { return order_; }
@@ -58,10 +51,12 @@ class SetProgramme {
 
   /// Searches for sets within the period whose value is above the threshold by more than a share of
   /// it. Keeps few labels at first, more if it finds none.
+  /// @param quick  keeps few labels: it can miss sets
   /// @return nothing if `stop`
   std::optional<Best> Find(std::span<const SetValue> value,
                            Nanos period,
                            SetValue threshold,
+                           bool quick,
                            const std::function<bool()>& stop);
 
  private:
@@ -69,10 +64,11 @@ class SetProgramme {
     int to = -1;       // state of the next stage; -1: none
     Nanos charge = 0;  // of items that are now known to cross
   };
-  struct Pin {  // of a group in an item
+  struct Pin {  // of a group in an item, or in a pair
     int slot;
     bool first, last, maker, maker_seen;
     Nanos in, out;
+    bool apart = false;  // of a pair that is apart
   };
 
   struct Label {
@@ -95,7 +91,7 @@ class SetProgramme {
   static void DropWorse(std::vector<Label>& list);
 
   // Makes the states and arcs. Returns false if they are too many.
-  bool Build(Nanos most);
+  bool Build(Nanos most, std::span<const PairDecision> pairs);
 
   // Puts a group of an item on a side. Returns the cost of the item if it crosses from now on, else
   // 0.

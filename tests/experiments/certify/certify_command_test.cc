@@ -178,9 +178,31 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
     CHECK(worse["after"]["bound_ns"] == optimum);
     CHECK(worse["after"]["optimal"] == false);
     CHECK(worse["found_ns"] == optimum);
+    CHECK(worse["found_by"] == "branch_and_bound");
     CHECK(Contains(run({"certify", "worse.h5", "--seconds", "60", "--quiet"}),
                    "g.json on c.yaml: branch_and_bound found a placement of "));
   }
+}
+
+TEST_CASE("the proof of a period finds the best placement, and names the agent that finds it") {
+  const TempDir folder;
+  WriteText(folder / "g.json", LayeredJson(60));
+  WriteText(folder / "c.yaml", ClusterYaml());
+  WriteText(folder / "run.yaml",
+            "graph: g.json\ncluster: c.yaml\nobjective: period\nagents: [single_cpu]\n"
+            "budget: {evaluations: 3, seconds: none}\n");
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
+    REQUIRE(result.exit_code == 0);
+    return result.out;
+  };
+  run({"run", "run.yaml", "-o", "r.h5", "--quiet"});
+  const Json certified =
+      Json::parse(run({"certify", "r.h5", "--seconds", "20", "--quiet", "--json"})).at(0);
+  CHECK(certified["found_ns"] < certified["best_ns"]);
+  CHECK(certified["found_ns"] == certified["after"]["bound_ns"]);
+  CHECK(certified["found_by"] == "period_mip");
+  CHECK(Contains(certified["ended"].get<std::string>(), "(proved by device_sets)"));
 }
 
 TEST_CASE("files of one problem in different orders do not share a bound") {
