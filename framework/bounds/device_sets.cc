@@ -10,8 +10,9 @@ namespace emplace {
 namespace {
 
 constexpr Nanos kFirstSteps = 8;  // of a bisection
-// Bisections end at this share of the bound: that over all placements, and those over parts.
-constexpr Nanos kWholePrecision = 500, kPartPrecision = 2000;
+// Bisections end at this share of the bound: that over all placements, searches, and proofs by
+// parts.
+constexpr Nanos kWholePrecision = 100, kSearchPrecision = 1000, kPartPrecision = 2000;
 constexpr int kFirstEffort = 16, kMoreEffort = 4, kMostEffort = 16384;
 
 class SetsSearch {
@@ -109,7 +110,7 @@ class SetsSearch {
   // @param tries  limit of the sets that are taken for a period
   void Search(int tries) {
     Nanos low = open_;
-    while (!ended() && known_ - low > std::max<Nanos>(1, low / kPartPrecision)) {
+    while (!ended() && known_ - low > std::max<Nanos>(1, low / kSearchPrecision)) {
       const Nanos period = low + (known_ - low) / 2;
       int left = tries;
       const Result result = Complete({}, period, left);

@@ -15,8 +15,10 @@ constexpr double kMostValue = 1;   // of a group
 constexpr int kMostGroups = 1000;  // so that sums of values stay below 2^61
 // Half of the box, by the share of a group and the mean share.
 constexpr double kFirstWidth = 0.3, kLeastWidth = 0.01, kWholeWidth = 1000;
-constexpr int kPatience = 30, kQuickPatience = 6;  // rounds without better values
-constexpr Nanos kLongest = Nanos{1} << 46;         // likewise of loads
+// Rounds without progress, which is this share of what is missing.
+constexpr int kPatience = 30, kQuickPatience = 6;
+constexpr double kProgress = 0.05;
+constexpr Nanos kLongest = Nanos{1} << 46;  // likewise of loads
 constexpr double kNearOne = 1e-7;
 constexpr int kKnownRows = 50;         // at once
 constexpr double kLeastWeight = 1e-6;  // of a set in a solution
@@ -99,14 +101,14 @@ SetCover::Answer SetCover::Solve(PlacementPart& part, Nanos period, bool quick) 
     const int rows = model.num_rows();
     found = Separate(values, period, model);
     if (!found) return {.result = Answer::kStopped};
+    if (found->bound - best > kProgress * (1 - best)) idle = -1;
+    ++idle;
     if (found->bound > best) {
       best = found->bound;
       part.values = found->normalised;
       width *= 1.5;
-      idle = 0;
     } else {
       width = std::max(0.7 * width, kLeastWidth);
-      ++idle;
     }
     // Without new sets, the solution is one within rounding.
     const bool ends = model.num_rows() == rows && !between;
