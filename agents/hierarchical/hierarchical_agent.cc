@@ -293,6 +293,7 @@ void HierarchicalAgent::Step(Evaluator& evaluator) {
     gradient_.ThrowNotFinite(tape);
   }
   gradient_.Update(tape, pass.sampled, pass.placements, evaluation.Finish());
+  parts_.End(gradient_.feasible());
   KeepBest(pass);
 }
 

@@ -89,6 +89,7 @@ void Seq2SeqAgent::Update(Evaluator& evaluator) {
   const PolicySample sample = MakePolicySample(tape, inputs_, rollout, samples, again);
   const auto evaluated = std::span(rollout.placements).first(samples);
   learning_.Update(tape, sample, evaluated, evaluator, rescore);
+  parts_.End(learning_.feasible());
 }
 
 void Seq2SeqAgent::Step(Evaluator& evaluator) {

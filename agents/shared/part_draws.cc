@@ -51,9 +51,9 @@ void PartDraws::Begin(std::int64_t update, int rows, Rng& rng) {
   if (partitions_.empty()) return;
   const auto levels = static_cast<int>(partitions_.size());
   if (update < first_updates_) {
-    level_ = static_cast<int>(update * levels / first_updates_);
+    level_ = std::max(coarsest_, static_cast<int>(update * levels / first_updates_));
   } else if (config_.probability > 0 && Uniform01(rng) < config_.probability) {
-    level_ = UniformInt(rng, levels);
+    level_ = coarsest_ + UniformInt(rng, levels - coarsest_);
   }
   if (level_ < 0) return;
   num_rows_ = rows;
@@ -61,6 +61,17 @@ void PartDraws::Begin(std::int64_t update, int rows, Rng& rng) {
   for (float& x : noise_.reshaped<Eigen::RowMajor>()) {
     x = static_cast<float>(-std::log(-std::log1p(-Uniform01(rng))));
   }
+}
+
+void PartDraws::End(double feasible) {
+  constexpr double kFewest = 0.5;
+  if (level_ < 0 || feasible >= kFewest) return;
+  coarsest_ = std::min(level_ + 1, static_cast<int>(partitions_.size()) - 1);
+}
+
+void PartDraws::VisitState(StateVisitor& v) {
+  v.Count("a number of first updates", first_updates_);
+  v.Int("a partition", coarsest_, 0, std::max(0, static_cast<int>(partitions_.size()) - 1));
 }
 
 std::span<const int> PartDraws::part() const {

@@ -16,7 +16,9 @@
 // least two groups on average, and none below 32 groups. The first updates of a search and of a
 // restart from nothing use them from the coarsest to the finest, each for the same number of
 // updates. Each later update uses a random one of them with probability `probability`, else it
-// draws independently.
+// draws independently. After an update in which most placements do not fit into memory, coarser
+// partitions than the next finer one are not used any more: if no device can hold large parts, the
+// policy would only learn that those with enough memory can, such as the CPU.
 
 #include <cstdint>
 #include <span>
@@ -50,6 +52,9 @@ class PartDraws {
   /// @param update  number of updates since Restart()
   /// @param rows  placements to draw
   void Begin(std::int64_t update, int rows, Rng& rng);
+  /// Ends an update.
+  /// @param feasible  share of its placements that fit into memory
+  void End(double feasible);
   /// Returns the part of each of the problem's groups in this update; empty if its draws are
   /// independent. [num_groups of the problem]
   std::span<const int> part() const;
@@ -61,14 +66,15 @@ class PartDraws {
                         std::span<const int> parts,
                         const Matrix& log_probabilities) const;
 
-  /// Visits the number of first updates. The rest is drawn by Begin().
-  void VisitState(StateVisitor& v) { v.Count("a number of first updates", first_updates_); }
+  /// Visits the number of first updates and the coarsest partition. The rest is drawn by Begin().
+  void VisitState(StateVisitor& v);
 
  private:
   PartDrawConfig config_;
   int num_devices_;
   std::vector<std::vector<int>> partitions_;  // [num_groups] each, from coarse to fine
   std::int64_t first_updates_ = 0;
+  int coarsest_ = 0;  // index into partitions_ of the first that is used
   // Of the current update.
   int level_ = -1;  // index into partitions_; -1: independent draws
   int num_rows_ = 0;

@@ -150,6 +150,9 @@ class PolicyGradient {
               std::span<const Score> scores,
               const Rescore& rescore = {});
 
+  /// Returns the share of the placements of the last update that fit into memory.
+  double feasible() const { return part_.batch().feasible; }
+
   /// Sets the policy's parameters to those that the controllers share.
   void TakeShared() { controllers_.TakeShared(); }
 

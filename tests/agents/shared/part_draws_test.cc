@@ -57,6 +57,24 @@ TEST_CASE("the first updates draw parts from coarse to fine, later ones with a p
   CHECK(count[0] + count[2] + count[8] == 1000);
 }
 
+TEST_CASE("partitions of which most placements do not fit are left for finer ones") {
+  const auto problem = SmallChain();
+  PartDraws draws({.first = 2, .share = 0.2, .probability = 1}, *problem, kGroups);
+  Rng rng(1);
+  draws.Restart(20, true);
+  draws.Begin(0, 2, rng);
+  CHECK(NumParts(draws) == 2);
+  draws.End(0.5);
+  draws.Begin(1, 2, rng);
+  CHECK(NumParts(draws) == 2);
+  draws.End(0.4);
+  for (int update = 1; update < 20; ++update) {
+    draws.Begin(update, 2, rng);
+    CHECK(NumParts(draws) == 8);
+    draws.End(0);  // the finest partition stays
+  }
+}
+
 TEST_CASE("with few groups, or without parts, all draws are independent") {
   const auto problem = SmallChain();
   Rng rng(1), same(1);
@@ -125,15 +143,17 @@ TEST_CASE("each group draws from its own distribution") {
   CHECK_THROWS_AS(draws.Draw(std::vector{0, 0}, std::vector{0, 1}, log_probabilities), RunError);
 }
 
-TEST_CASE("a state holds the number of first updates") {
+TEST_CASE("a state holds the number of first updates and the coarsest partition") {
   const auto problem = SmallChain();
   const PartDrawConfig config = {.first = 2, .share = 0.5, .probability = 0};
   PartDraws draws(config, *problem, kGroups), read(config, *problem, kGroups);
   draws.Restart(10, true);
+  Rng rng(1);
+  draws.Begin(0, 1, rng);
+  draws.End(0);
   ReadState(WrittenState([&](StateVisitor& v) { draws.VisitState(v); }),
             [&](StateVisitor& v) { read.VisitState(v); });
-  Rng rng(1);
-  read.Begin(4, 1, rng);
+  read.Begin(0, 1, rng);
   CHECK(NumParts(read) == 8);
   read.Begin(5, 1, rng);
   CHECK(read.part().empty());
