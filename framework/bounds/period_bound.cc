@@ -1,26 +1,21 @@
 #include "framework/bounds/period_bound.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <memory>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "framework/bounds/bounds.h"
-#include "framework/bounds/device_cuts.h"
-#include "framework/bounds/device_sets.h"
 #include "framework/bounds/highs.h"
-#include "framework/bounds/mip.h"
+#include "framework/bounds/period_methods.h"
 #include "framework/bounds/period_programme.h"
 #include "framework/bounds/period_terms.h"
-#include "framework/bounds/spreading.h"
 
 namespace emplace {
 namespace {
 
-// Each ends at this share of the time.
-constexpr double kCutsShare = 0.4, kSpreadingShare = 0.5, kSetsShare = 0.8;
+// Each PeriodMethod ends at this share of the time.
+constexpr std::array<double, kNumPeriodMethods> kShare = {0.4, 0.5, 0.8, 1};
 constexpr int kListenMilliseconds = 20;
 
 }  // namespace
@@ -69,65 +64,32 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
     whole.emplace(given, known);
     highs.emplace(whole->model, whole->columns, whole->Cutoff(known));
   }
-  double end = kCutsShare * options.seconds;
   const auto listen = [&](int milliseconds) {
     if (!highs) return;
     highs->Poll(milliseconds,
                 [&](double value) { tell(std::min(whole->ToNanos(value), known), "highs"); });
   };
-  const auto stop = [&] {
+  const auto stop = [&](PeriodMethod method) {
+    options.interrupt.Check();
     listen(0);
-    return options.interrupt.wanted() || seconds() > end || reached();
+    return seconds() > kShare[size_t(method)] * options.seconds || reached();
   };
-  ProveByCuts(problem, std::max<Nanos>(1, best.value), known, stop, [&](Nanos value) {
-    tell(value, "cuts");
-  });
-  options.interrupt.Check();
-  if (reached()) return best;
-
-  end = kSpreadingShare * options.seconds;
-  const std::shared_ptr<const Problem> merged = MergeInseparable(problem, known, stop);
-  options.interrupt.Check();
-  const CompiledPeriod compiled(*merged);
-  ProveSpreading(compiled, known, stop, [&](Nanos value) { return tell(value, "spreading"); });
-  options.interrupt.Check();
-  if (reached()) return best;
-
-  end = kSetsShare * options.seconds;
-  SetsProof sets{
-      .stop = stop, .told = [&](Nanos value) { tell(value, "device_sets"); }, .found = {}};
+  PeriodProof proof{.least = std::max<Nanos>(1, best.value),
+                    .known = known,
+                    .stop = stop,
+                    .told = [&](Nanos bound, PeriodMethod method) { tell(bound, NameOf(method)); },
+                    .found = {}};
   if (options.found) {
-    sets.found = [&](std::span<const DeviceIndex> device) {
-      const Nanos period = options.found(OfMergedGroups(device, *merged, problem));
+    proof.found = [&](const Placement& placement) {
+      const Nanos period = options.found(placement);
       target = std::min(target, period);
       return period;
     };
   }
-  ProveByDeviceSets(compiled, std::max<Nanos>(1, best.value), known, sets);
-  options.interrupt.Check();
-  if (reached()) return best;
-
-  end = options.seconds;
-  const PeriodProgramme programme(compiled, known);
-  for (const std::vector<int>& choice : programme.columns) {
-    if (choice.empty()) {  // no device can have it within a smaller period
-      tell(known, "group");
-      return best;
-    }
+  ProveByPeriodMethods(problem, proof);
+  while (highs && !highs->ended() && !stop(PeriodMethod::kBranchAndBound)) {
+    listen(kListenMilliseconds);
   }
-  const auto told = [&](double value) {
-    tell(std::min(programme.ToNanos(value), known), "branch_and_bound");
-  };
-  told(BranchAndBound(
-      programme.model,
-      {.choices = programme.columns,
-       .weight = programme.weight,
-       .branches = [&](int group,
-                       std::span<const int> decided) { return programme.Branches(group, decided); },
-       .stop = stop,
-       .cutoff = [&] { return programme.Cutoff(known); },
-       .improved = told}));
-  while (highs && !highs->ended() && !stop()) listen(kListenMilliseconds);
   options.interrupt.Check();
   return best;
 }

@@ -11,8 +11,7 @@
 //   highs               the same program of the problem as given, by HiGHS (highs.h), in a process
 //                       of its own from the begin, if its package is there
 //
-// The three before HiGHS work on the problem in which groups that share a device in all better
-// placements are merged.
+// period_methods.h runs those between the first and the last line.
 
 #include "framework/base/time.h"
 #include "framework/bounds/lower_bound.h"
