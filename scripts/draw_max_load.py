@@ -17,9 +17,13 @@ import argparse
 import json
 import pathlib
 import random
+import sys
+from collections.abc import Sequence
 
 
 class Drawing:
+    """Nodes and edges, in the order in which they are drawn."""
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.nodes: list[dict] = []
@@ -27,6 +31,7 @@ class Drawing:
         self.cost: dict[int, float] = {}
 
     def node(self, low: float, high: float, color: int, *, backward: bool = False) -> int:
+        """Draws a node with a time in [low, high]; returns its id."""
         time = round(self.random.uniform(low, high), 3)
         number = len(self.nodes) + 1
         self.nodes.append(dict(name=f"n{number}", id=number, supportedOnFpga=1, cpuLatency=10 * time, fpgaLatency=time,
@@ -34,12 +39,13 @@ class Drawing:
         return number
 
     def edge(self, source: int, target: int, low: float, high: float) -> None:
-        """All edges of a node carry its output, so they have one cost."""
+        """Draws an edge; all edges of a source carry its output, so they have one cost."""
         cost = self.cost.setdefault(source, round(self.random.uniform(low, high), 3))
         self.edges.append(dict(sourceId=source, destId=target, cost=cost))
 
 
 def training(draw: Drawing, layers: int) -> None:
+    """Draws forward and backward nodes."""
     forward: list[int] = []
     for layer in range(layers):
         forward.append(draw.node(0.5, 2, layer))
@@ -49,53 +55,56 @@ def training(draw: Drawing, layers: int) -> None:
             draw.edge(forward[-3], forward[-1], 0.05, 0.6)
         if layer > layers // 2:
             draw.edge(forward[layers // 2], forward[-1], 0.05, 0.6)
-    last = None
+    backward: list[int] = []
     for layer in reversed(range(layers)):
-        backward = draw.node(1, 4, layer, backward=True)
-        draw.edge(forward[layer], backward, 0.05, 0.6)
-        if last is not None:
-            draw.edge(last, backward, 0.05, 0.6)
-        last = backward
+        backward.append(draw.node(1, 4, layer, backward=True))
+        draw.edge(forward[layer], backward[-1], 0.05, 0.6)
+        if len(backward) > 1:
+            draw.edge(backward[-2], backward[-1], 0.05, 0.6)
 
 
 def operators(draw: Drawing, layers: int) -> None:
+    """Draws layers of branches."""
     def node(low: float, high: float) -> int:
+        """Draws a node of its own colour."""
         return draw.node(low, high, len(draw.nodes))
 
-    last = node(0.1, 0.1)
+    previous = node(0.1, 0.1)
     mask = node(0.01, 0.01)
     for _ in range(layers):
         branches = []
         for _ in range(3):
-            branch = [last]
+            branch = [previous]
             for low, high in ((0.2, 0.6), (0.02, 0.3), (0.02, 0.3)):
                 branch.append(node(low, high))
                 draw.edge(branch[-2], branch[-1], 0.02, 0.2)
             branches.append(branch[-1])
         join = node(0.1, 0.3)
-        for branch in (*branches, mask, last):
-            draw.edge(branch, join, 0.02, 0.2)
-        last = node(0.5, 1.2)
-        draw.edge(join, last, 0.02, 0.2)
+        for end in (*branches, mask, previous):
+            draw.edge(end, join, 0.02, 0.2)
+        previous = node(0.5, 1.2)
+        draw.edge(join, previous, 0.02, 0.2)
 
 
 KINDS = {"training": training, "operators": operators}
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> int:
+    """Writes the instance."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--layers", type=int, default=24)
     parser.add_argument("--accelerators", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     draw = Drawing(options.seed)
     KINDS[options.kind](draw, options.layers)
     instance = dict(maxSizePerFPGA=1.6e10, maxFPGAs=options.accelerators, maxCPUs=1, nodes=draw.nodes, edges=draw.edges)
     options.output.write_text(json.dumps(instance) + "\n")
     print(f"{options.output}: {len(draw.nodes)} nodes, {len(draw.edges)} edges")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,25 +1,31 @@
 """Tests of draw_max_load.py: the graphs, and that a seed draws the same."""
 
+from __future__ import annotations
+
 import json
 import pathlib
-import sys
 import tempfile
 import unittest
-from unittest import mock
+from typing import Any
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import draw_max_load  # noqa: E402
+import script  # noqa: F401
+from support import called
+
+import draw_max_load
 
 
-def draw(*arguments: str) -> dict:
+def draw(*arguments: str) -> Any:
+    """The instance that the program writes, run in this process."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "drawn.json"
-        with mock.patch.object(sys, "argv", ["draw_max_load.py", *arguments, "-o", str(output)]), mock.patch("builtins.print"):
-            draw_max_load.main()
+        code, _, _ = called(draw_max_load.main, *arguments, "-o", str(output))
+        assert code == 0
         return json.loads(output.read_text())
 
 
-class DrawMaxLoad(unittest.TestCase):
+class Draw(unittest.TestCase):
+    """The instance of one seed."""
+
     def test_graphs_are_acyclic_and_each_output_has_one_cost(self) -> None:
         for kind in draw_max_load.KINDS:
             drawn = draw(kind, "--layers", "6", "--accelerators", "3")
