@@ -365,9 +365,14 @@ SetCover::Answer SetCover::Solved(const PlacementPart& part,
 std::optional<PairDecision> SetCover::SplitPair(const std::vector<ClassSet>& sets,
                                                 std::span<const double> weight) const {
   std::vector<double> cover(num_groups_, 0);
+  std::vector<int> count(num_groups_, 0), several;  // sets; groups of several sets
   for (std::size_t s = 0; s < sets.size(); ++s) {
-    for (const int g : sets[s].groups) cover[g] += weight[s];
+    for (const int g : sets[s].groups) {
+      cover[g] += weight[s];
+      if (++count[g] == 2) several.push_back(g);
+    }
   }
+  std::ranges::sort(several);
   std::optional<PairDecision> best;
   double least = kLeastSplit;
   const auto consider = [&](int a, int b) {
@@ -384,9 +389,14 @@ std::optional<PairDecision> SetCover::SplitPair(const std::vector<ClassSet>& set
       best = {a, b, share > 0.5};
     }
   };
-  for (const auto& [a, b] : linked_) consider(a, b);
-  for (int a = 0; a < num_groups_ && !best; ++a) {
-    for (int b = a + 1; b < num_groups_; ++b) consider(a, b);
+  for (const auto& [a, b] : linked_) {
+    if (count[a] > 1 && count[b] > 1) consider(a, b);
+  }
+  if (best) return best;
+  for (const int a : several) {
+    for (const int b : several) {
+      if (a < b) consider(a, b);
+    }
   }
   return best;
 }
