@@ -198,14 +198,22 @@ void ProveFurther(Run& run, ResultsFile& file, double seconds_of_searches, bool 
   SimulatorOptions how = run.searched;
   how.threads = NumCores();
   try {
-    take(ProveInTime({.problem = run.problem.searched,
-                      .how = std::move(how),
-                      .best = known,
-                      .proved = run.bounds.proven,
-                      .seconds = seconds,
-                      .interrupt = Interrupt(StopRequest::requested),
-                      .improved = take})
-             .bound);
+    const Certificate certificate = ProveInTime({.problem = run.problem.searched,
+                                                 .how = std::move(how),
+                                                 .best = known,
+                                                 .proved = run.bounds.proven,
+                                                 .seconds = seconds,
+                                                 .interrupt = Interrupt(StopRequest::requested),
+                                                 .improved = take});
+    take(certificate.bound);
+    if (certificate.better) {
+      PrintWarning(
+          fmt::format("{} found a placement of {} in the proof, better than the best ({}); "
+                      "a run of this agent keeps it",
+                      certificate.better_by,
+                      FormatTime(*certificate.better),
+                      FormatTime(*known)));
+    }
   } catch (const Interrupted&) {  // the bounds proved before count
   }
   progress.Update(1);
