@@ -15,7 +15,8 @@ constexpr double kMostValue = 1;   // of a group
 constexpr int kMostGroups = 1000;  // so that sums of values stay below 2^61
 // Half of the box, by the share of a group and the mean share.
 constexpr double kFirstWidth = 0.3, kLeastWidth = 0.01, kWholeWidth = 1000;
-// Rounds without progress, which is this share of what is missing.
+// Solve() ends after so many rounds in which the bound grows by less than a share of its distance
+// to 1.
 constexpr int kPatience = 30, kQuickPatience = 6;
 constexpr double kProgress = 0.05;
 constexpr Nanos kLongest = Nanos{1} << 46;  // likewise of loads
@@ -65,7 +66,7 @@ SetCover::Answer SetCover::Solve(PlacementPart& part, Nanos period, bool quick) 
   const double mean = std::accumulate(shares.begin(), shares.end(), 0.0) / num_groups_;
   if (part.values.empty()) part.values = shares;
   for (int g = 0; g < num_groups_; ++g) part.values[g] = gone_[g] ? 0 : part.values[g];
-  LinearModel model = Programme(part.values, period);
+  LinearModel model = MakeModel(part.values, period);
   std::optional<Separated> found = Separate(part.values, period, model);
   if (!found) return {.result = Answer::kStopped};
   LinearProgramme solver(model);
@@ -202,7 +203,7 @@ SetCover::Known& SetCover::Add(std::size_t k, GroupSet groups) {
 
 // Columns are the values of groups, then of classes; rows say that no set is worth more than its
 // class. Begins with the known sets of largest value.
-LinearModel SetCover::Programme(std::span<const double> values, Nanos period) {
+LinearModel SetCover::MakeModel(std::span<const double> values, Nanos period) {
   LinearModel model;
   for (int g = 0; g < num_groups_; ++g) model.AddColumn(-1, -kMostValue, kMostValue);
   std::vector<std::pair<int, double>> row;

@@ -83,7 +83,7 @@ class SetCover {
   void AddFirstSets(Nanos period);
   Known& Add(std::size_t k, GroupSet groups);
   bool Obeys(const GroupSet& groups) const;
-  LinearModel Programme(std::span<const double> values, Nanos period);
+  LinearModel MakeModel(std::span<const double> values, Nanos period);
   void AddRow(std::size_t k, Known& set, LinearModel& model) const;
   bool AddKnownSets(std::span<const double> values,
                     std::span<const double> of_class,

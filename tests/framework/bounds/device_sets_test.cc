@@ -56,18 +56,6 @@ TEST_CASE("sets of whole groups, by hand") {
   CHECK(ProveBySets(PairOfOps(), 100, false).bound == 14);
 }
 
-TEST_CASE("a period that only parts refute") {
-  // Five ops of 3, 3, 2, 2, 2 on two devices take 6: {3, 3} and {2, 2, 2}. With 4, 3, 3, 2, 2, 2 on
-  // three devices of at most 5, half of {3, 2} for each 3 and 2, {4}, and {2, 2} cover each op. But
-  // {4}, {3, 2}, {3, 2} leave a 2.
-  ProblemBuilder b = Gpus(3);
-  int name = 0;
-  for (const Nanos cost : {4, 3, 3, 2, 2, 2}) b.Op("op" + std::to_string(name++), {cost});
-  const Proved proved = ProveBySets(WithObjective(*b.Build(), Objective::kPeriod), 17, true);
-  CHECK(proved.bound == 6);
-  CHECK(proved.best == 6);
-}
-
 TEST_CASE("no bound is above the least period, and nearly all reach it") {
   Rng rng(21);
   int proved_all = 0, tried = 0;
