@@ -40,10 +40,8 @@ struct CertifyOptions {
 struct CertifiedProblem {
   ProblemRuns runs;
   std::optional<Nanos> best;  // objective of the best placement in the files that fits
-  LowerBound before, after;
-  std::optional<Nanos> better;  // Certificate::better
-  std::string better_by;
-  std::string ended;  // Certificate::ended
+  LowerBound before;
+  Certificate proof;
 };
 
 double SecondsSince(CertifyClock::time_point begin) {
@@ -71,7 +69,9 @@ std::vector<CertifiedProblem> ListProblems(const RunStore& store) {
       continue;
     }
     const LowerBound bound = runs.runs[0]->bound;
-    problems.push_back({.best = BestIn(runs), .before = bound, .after = bound});
+    problems.push_back({.best = BestIn(runs),
+                        .before = bound,
+                        .proof = {.bound = bound, .found = {}, .ended = {}}});
     problems.back().runs = std::move(runs);
   }
   if (problems.empty()) return problems;
@@ -101,12 +101,13 @@ void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOpti
   RequireSameFiles(run.name, *loaded.exact, kPartsOfProblem);
   const auto write = [&] {
     store.Extend(problem.runs, [&](ResultsFile& file) {
-      WriteBound(file, problem.after, BestIn(problem.runs, file.path()));
+      WriteBound(file, problem.proof.bound, BestIn(problem.runs, file.path()));
     });
   };
   write();  // fails now if a file cannot be written
-  if (IsOptimal(problem.after, problem.best)) {
-    problem.ended = "an earlier run proved the best placement optimal, by " + problem.after.method;
+  if (IsOptimal(problem.proof.bound, problem.best)) {
+    problem.proof.ended =
+        "an earlier run proved the best placement optimal, by " + problem.proof.bound.method;
     return;
   }
   Progress progress("certifying " + problem.runs.title,
@@ -115,12 +116,12 @@ void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOpti
   const auto begin = CertifyClock::now();
   auto written = begin;
   const auto take = [&](const LowerBound& bound) {
-    problem.after = LargerOf(problem.after, bound);
+    problem.proof.bound = LargerOf(problem.proof.bound, bound);
     progress.Update(static_cast<std::int64_t>(SecondsSince(begin)),
                     fmt::format("bound {} by {}, gap {}",
-                                FormatTime(problem.after.value),
-                                problem.after.method,
-                                GapText(problem.after, problem.best)));
+                                FormatTime(problem.proof.bound.value),
+                                problem.proof.bound.method,
+                                GapText(problem.proof.bound, problem.best)));
     if (CertifyClock::now() - written < kBetweenWrites) return;
     write();
     written = CertifyClock::now();
@@ -128,19 +129,18 @@ void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOpti
   SimulatorOptions how = HowSearched(run, *loaded.searched);
   how.threads = NumCores();
   try {
-    const Certificate certificate = ProveInTime({.problem = loaded.searched,
-                                                 .how = std::move(how),
-                                                 .best = problem.best,
-                                                 .proved = problem.before,
-                                                 .seconds = options.seconds,
-                                                 .interrupt = Interrupt(StopRequest::requested),
-                                                 .improved = take});
-    take(certificate.bound);
-    problem.better = certificate.better;
-    problem.better_by = certificate.better_by;
-    problem.ended = certificate.ended;
+    Certificate proof = ProveInTime({.problem = loaded.searched,
+                                     .how = std::move(how),
+                                     .best = problem.best,
+                                     .proved = problem.before,
+                                     .seconds = options.seconds,
+                                     .interrupt = Interrupt(StopRequest::requested),
+                                     .improved = take});
+    take(proof.bound);
+    problem.proof.found = std::move(proof.found);
+    problem.proof.ended = std::move(proof.ended);
   } catch (const Interrupted&) {  // the bounds proven before count
-    problem.ended = "stopped";
+    problem.proof.ended = "stopped";
   }
   write();
 }
@@ -149,16 +149,12 @@ void Certify(CertifiedProblem& problem, const RunStore& store, const CertifyOpti
 std::string FormatEnds(const std::vector<CertifiedProblem>& problems) {
   std::string text;
   for (const CertifiedProblem& problem : problems) {
+    text += fmt::format("{}: {}\n",
+                        problem.runs.title,
+                        problem.proof.ended.empty() ? "not begun" : problem.proof.ended);
+    if (!problem.proof.found) continue;
     text += fmt::format(
-        "{}: {}\n", problem.runs.title, problem.ended.empty() ? "not begun" : problem.ended);
-    if (!problem.better) continue;
-    text += fmt::format(
-        "{}: {} found a placement of {}, better than the best in the files{}; a run of this agent "
-        "keeps it\n",
-        problem.runs.title,
-        problem.better_by,
-        FormatTime(*problem.better),
-        problem.best ? fmt::format(" ({})", FormatTime(*problem.best)) : "");
+        "{}: {}\n", problem.runs.title, FormatFound(*problem.proof.found, problem.best));
   }
   return text;
 }
@@ -171,9 +167,9 @@ std::string FormatProblems(const std::vector<CertifiedProblem>& problems) {
                      problem.best ? FormatTime(*problem.best) : "OOM",
                      FormatTime(problem.before.value),
                      GapText(problem.before, problem.best),
-                     FormatTime(problem.after.value),
-                     GapText(problem.after, problem.best),
-                     problem.after.method,
+                     FormatTime(problem.proof.bound.value),
+                     GapText(problem.proof.bound, problem.best),
+                     problem.proof.bound.method,
                      std::to_string(problem.runs.Files().size())});
   }
   return FormatColumns(cells);
@@ -189,16 +185,17 @@ std::string FormatProblemsJson(const std::vector<CertifiedProblem>& problems) {
                   {"gap", gap ? Json(*gap) : Json(nullptr)},
                   {"optimal", IsOptimal(one, problem.best)}};
     };
+    const std::optional<FoundPlacement>& found = problem.proof.found;
     Json files = Json::array();
     for (const fs::path& file : problem.runs.Files()) files.push_back(file.string());
     list.push_back({{"problem", problem.runs.title},
                     {"files", std::move(files)},
                     {"best_ns", problem.best ? Json(*problem.best) : Json(nullptr)},
                     {"before", bound(problem.before)},
-                    {"after", bound(problem.after)},
-                    {"found_ns", problem.better ? Json(*problem.better) : Json(nullptr)},
-                    {"found_by", problem.better ? Json(problem.better_by) : Json(nullptr)},
-                    {"ended", problem.ended}});
+                    {"after", bound(problem.proof.bound)},
+                    {"found_ns", found ? Json(found->objective) : Json(nullptr)},
+                    {"found_by", found ? Json(found->agent) : Json(nullptr)},
+                    {"ended", problem.proof.ended}});
   }
   return list.dump(2) + "\n";
 }

@@ -103,6 +103,14 @@ class TreeProof {
 
 }  // namespace
 
+std::string FormatFound(const FoundPlacement& found, std::optional<Nanos> best) {
+  return fmt::format(
+      "the proof found a placement of {}, better than the best{}; a run of {} keeps it",
+      FormatTime(found.objective),
+      best ? fmt::format(" ({})", FormatTime(*best)) : "",
+      found.agent);
+}
+
 Certificate ProveInTime(const ProofTask& task) {
   const auto begin = std::chrono::steady_clock::now();
   const auto left = [&] {
@@ -110,7 +118,7 @@ Certificate ProveInTime(const ProofTask& task) {
     return task.seconds - passed.count();
   };
   const Nanos best = task.best.value_or(kMaxNanos);
-  Certificate certificate{.bound = task.proved, .better = {}, .better_by = {}, .ended = {}};
+  Certificate certificate{.bound = task.proved, .found = {}, .ended = {}};
   const auto take = [&](const LowerBound& bound) {
     if (bound.value <= certificate.bound.value && !certificate.bound.method.empty()) return;
     certificate.bound = bound;
@@ -123,10 +131,10 @@ Certificate ProveInTime(const ProofTask& task) {
     return certificate;
   };
   Nanos known = best;  // including those that proofs find
-  const auto better = [&](Nanos objective, const char* by) {
+  const auto add = [&](Nanos objective, const char* by) {
     if (objective >= known) return;
-    certificate.better = known = objective;
-    certificate.better_by = by;
+    known = objective;
+    certificate.found = {objective, by};
   };
   const bool is_period = task.problem->objective() == Objective::kPeriod;
   const std::unique_ptr<Evaluator> placements =
@@ -136,7 +144,7 @@ Certificate ProveInTime(const ProofTask& task) {
     found = [&](const Placement& placement) {
       const Outcome outcome = placements->Evaluate(placement);
       if (!outcome.feasible) return kMaxNanos;
-      better(outcome.step_time, "period_mip");
+      add(outcome.step_time, "period_mip");
       return outcome.step_time;
     };
   }
@@ -165,7 +173,7 @@ Certificate ProveInTime(const ProofTask& task) {
       return certificate.bound.value >= best || left() <= seconds_left;
     });
     take({tree->bound(), kTreeName});
-    better(tree->best(), kTreeName);
+    add(tree->best(), kTreeName);
   };
   search((1 - (is_period ? kTreeShareOfPeriod : kTreeShare)) * task.seconds);
   const auto is_decided = [&] {

@@ -42,12 +42,19 @@ struct ProofTask {
   std::function<void(const LowerBound&)> improved;
 };
 
+/// A placement that a proof found, better than the best known one.
+struct FoundPlacement {
+  Nanos objective = 0;  ///< [ns]
+  std::string agent;    ///< a run of this agent keeps it
+};
+/// Returns a sentence about it.
+/// @param best  objective of the best known placement [ns]
+std::string FormatFound(const FoundPlacement& found, std::optional<Nanos> best);
+
 /// The result of a proof.
 struct Certificate {
   LowerBound bound;
-  /// Objective of a placement that is better than the best known one. [ns]
-  std::optional<Nanos> better;
-  std::string better_by;  ///< the agent that finds it
+  std::optional<FoundPlacement> found;
   /// Why the proof ended: "time is up", "the best placement is proven optimal by METHOD", ...
   std::string ended;
 };

@@ -206,14 +206,7 @@ void ProveFurther(Run& run, ResultsFile& file, double seconds_of_searches, bool 
                                                  .interrupt = Interrupt(StopRequest::requested),
                                                  .improved = take});
     take(certificate.bound);
-    if (certificate.better) {
-      PrintWarning(
-          fmt::format("{} found a placement of {} in the proof, better than the best ({}); "
-                      "a run of this agent keeps it",
-                      certificate.better_by,
-                      FormatTime(*certificate.better),
-                      FormatTime(*known)));
-    }
+    if (certificate.found) PrintWarning(FormatFound(*certificate.found, known));
   } catch (const Interrupted&) {  // the bounds proved before count
   }
   progress.Update(1);

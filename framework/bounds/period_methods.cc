@@ -49,7 +49,11 @@ void ProveByPeriodMethods(const Problem& problem, const PeriodProof& proof) {
 
   method = PeriodMethod::kDeviceSets;
   const auto found = [&](std::span<const DeviceIndex> device) {
-    const Nanos period = proof.found(OfMergedGroups(device, *merged, problem));
+    const Nanos period = proof.found(
+        ContractPlacement(ExpandPlacement({{device.begin(), device.end()}}, merged->grouping()),
+                          problem.grouping(),
+                          problem.graph(),
+                          problem.cluster()));
     known = std::min(known, std::max<Nanos>(1, period));
     return period;
   };

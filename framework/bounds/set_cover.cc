@@ -23,9 +23,8 @@ constexpr Nanos kLongest = Nanos{1} << 46;  // likewise of loads
 constexpr double kNearOne = 1e-7;
 constexpr int kKnownRows = 50;         // at once
 constexpr double kLeastWeight = 1e-6;  // of a set in a solution
-constexpr double kLeastSplit = 0.01;   // of a pair
+constexpr double kTaken = 2;           // weight of a taken set, larger than that of all others
 constexpr std::size_t kLikely = 2;
-constexpr DeviceIndex kNone = kMaxDevices;
 
 }  // namespace
 
@@ -40,14 +39,7 @@ SetCover::SetCover(const CompiledPeriod& p, Nanos known, const std::function<boo
       one.DropCheapest();
       programmes_.back() = SetProgramme(one, known);
     }
-    for (const PaidItem& item : one.items) {
-      for (const int g : item.pins) {
-        if (g != item.maker) linked_.emplace_back(std::minmax(g, item.maker));
-      }
-    }
   }
-  std::ranges::sort(linked_);
-  linked_.erase(std::ranges::unique(linked_).begin(), linked_.end());
   sets_.resize(classes_.size());
   usable_ = true;
 }
@@ -56,8 +48,9 @@ SetCover::Answer SetCover::Solve(PlacementPart& part, Nanos period, bool quick) 
   quick_ = quick;
   if (!SetPart(part, period)) return {.result = Answer::kSolved};
   if (std::ranges::count(gone_, 0) == 0) {
-    return {.result = Answer::kSolved,
-            .device = Round(part.taken, std::vector<double>(part.taken.size(), 1))};
+    std::vector<WeightedSet> sets;
+    for (const ClassSet& set : part.taken) sets.push_back({set, kTaken});
+    return {.result = Answer::kSolved, .device = RoundSets(sets, classes_)};
   }
   if (std::ranges::all_of(count_, [](int count) { return count == 0; })) {
     return {.result = Answer::kRefuted};
@@ -331,12 +324,10 @@ bool SetCover::Obeys(const GroupSet& groups) const {
 SetCover::Answer SetCover::Solved(const PlacementPart& part,
                                   const LinearModel& model,
                                   std::span<const double> weights) const {
-  std::vector<ClassSet> sets;
-  std::vector<double> weight;
+  std::vector<WeightedSet> sets;
   for (int r = 1; r < static_cast<int>(weights.size()); ++r) {
     if (std::abs(weights[r]) < kLeastWeight) continue;
-    ClassSet& set = sets.emplace_back();
-    weight.push_back(std::abs(weights[r]));
+    WeightedSet& set = sets.emplace_back(ClassSet{}, std::abs(weights[r]));
     for (int e = model.row_begin[r]; e < model.row_begin[r + 1]; ++e) {
       const int column = model.column[e];
       if (column < num_groups_) {
@@ -346,123 +337,14 @@ SetCover::Answer SetCover::Solved(const PlacementPart& part,
       }
     }
   }
-  Answer answer{.result = Answer::kSolved, .pair = SplitPair(sets, weight)};
-  std::vector<std::size_t> order(sets.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t s) { return weight[s]; });
-  for (std::size_t i = 0; i < std::min(kLikely, order.size()); ++i) {
-    answer.likely.push_back(sets[order[i]]);
+  std::ranges::stable_sort(sets, std::greater{}, &WeightedSet::weight);
+  Answer answer{.result = Answer::kSolved, .pair = PairToDecide(sets, classes_)};
+  for (std::size_t i = 0; i < std::min(kLikely, sets.size()); ++i) {
+    answer.likely.push_back(sets[i]);
   }
-  for (const ClassSet& set : part.taken) {
-    sets.push_back(set);
-    weight.push_back(2);  // before all others
-  }
-  answer.device = Round(sets, weight);
+  for (const ClassSet& set : part.taken) sets.push_back({set, kTaken});
+  answer.device = RoundSets(sets, classes_);
   return answer;
-}
-
-// Finds the two groups that share a set of the solution most nearly by half: groups that share an
-// item, or else any two.
-std::optional<PairDecision> SetCover::SplitPair(const std::vector<ClassSet>& sets,
-                                                std::span<const double> weight) const {
-  std::vector<double> cover(num_groups_, 0);
-  std::vector<int> count(num_groups_, 0), several;  // sets; groups of several sets
-  for (std::size_t s = 0; s < sets.size(); ++s) {
-    for (const int g : sets[s].groups) {
-      cover[g] += weight[s];
-      if (++count[g] == 2) several.push_back(g);
-    }
-  }
-  std::ranges::sort(several);
-  std::optional<PairDecision> best;
-  double least = kLeastSplit;
-  const auto consider = [&](int a, int b) {
-    double both = 0;
-    for (std::size_t s = 0; s < sets.size(); ++s) {
-      if (std::ranges::binary_search(sets[s].groups, a) &&
-          std::ranges::binary_search(sets[s].groups, b)) {
-        both += weight[s];
-      }
-    }
-    const double share = both / std::max(kNearOne, std::min(cover[a], cover[b]));
-    if (std::min(share, 1 - share) > least) {
-      least = std::min(share, 1 - share);
-      best = {a, b, share > 0.5};
-    }
-  };
-  for (const auto& [a, b] : linked_) {
-    if (count[a] > 1 && count[b] > 1) consider(a, b);
-  }
-  if (best) return best;
-  for (const int a : several) {
-    for (const int b : several) {
-      if (a < b) consider(a, b);
-    }
-  }
-  return best;
-}
-
-// Takes the sets one after another, the one that adds most first; groups that are left join the
-// device whose load is then the least.
-std::vector<DeviceIndex> SetCover::Round(const std::vector<ClassSet>& sets,
-                                         std::span<const double> weight) const {
-  struct Place {
-    std::size_t of_class;
-    DeviceIndex device;
-    bool used = false;
-    std::vector<char> within;  // [num_groups]
-  };
-  std::vector<Place> places;
-  for (std::size_t k = 0; k < classes_.size(); ++k) {
-    for (const int d : classes_[k].devices) {
-      places.push_back({k, static_cast<DeviceIndex>(d), false, std::vector<char>(num_groups_, 0)});
-    }
-  }
-  std::vector<DeviceIndex> device(num_groups_, kNone);
-  const auto put = [&](int g, Place& place) {
-    device[g] = place.device;
-    place.within[g] = 1;
-  };
-  for (;;) {
-    double most = 0;
-    const ClassSet* best = nullptr;
-    Place* to = nullptr;
-    for (std::size_t s = 0; s < sets.size(); ++s) {
-      const auto fresh =
-          std::ranges::count_if(sets[s].groups, [&](int g) { return device[g] == kNone; });
-      const double gain = weight[s] * static_cast<double>(fresh);
-      if (gain <= most) continue;
-      const auto place = std::ranges::find_if(
-          places, [&](const Place& at) { return !at.used && at.of_class == sets[s].of_class; });
-      if (place == places.end()) continue;
-      most = gain;
-      best = &sets[s];
-      to = &*place;
-    }
-    if (best == nullptr) break;
-    to->used = true;
-    for (const int g : best->groups) {
-      if (device[g] == kNone) put(g, *to);
-    }
-  }
-  for (int g = 0; g < num_groups_; ++g) {
-    if (device[g] != kNone) continue;
-    Nanos least = kMaxNanos;
-    Place* to = nullptr;
-    for (Place& place : places) {
-      if (classes_[place.of_class].cost[g] >= kMaxNanos) continue;
-      place.within[g] = 1;
-      const Nanos load = classes_[place.of_class].Load(place.within);
-      place.within[g] = 0;
-      if (load < least) {
-        least = load;
-        to = &place;
-      }
-    }
-    if (to == nullptr) return {};
-    put(g, *to);
-  }
-  return device;
 }
 
 }  // namespace emplace

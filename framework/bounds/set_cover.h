@@ -19,16 +19,11 @@
 #include "framework/base/time.h"
 #include "framework/bounds/mip.h"
 #include "framework/bounds/set_programme.h"
+#include "framework/bounds/set_rounding.h"
 #include "framework/placement/placement.h"
 #include "framework/search/compiled_period.h"
 
 namespace emplace {
-
-/// A set of groups on a device of a class.
-struct ClassSet {
-  std::size_t of_class = 0;
-  GroupSet groups;  ///< ascending
-};
 
 /// The placements that obey decisions.
 struct PlacementPart {
@@ -51,14 +46,12 @@ class SetCover {
 
   struct Answer {
     enum { kRefuted, kSolved, kStopped } result;
-    /// With kSolved: a placement by the sets of largest weight, one after another. Its period can
-    /// be larger. Empty if none was made. [num_groups]
+    /// With kSolved: a placement by RoundSets(). Its period can be larger. Empty if none was made.
+    /// [num_groups]
     std::vector<DeviceIndex> device;
     /// The two sets of largest weight.
     std::vector<ClassSet> likely;
-    /// Two groups that are partly together, with the more likely decision. Nothing if there are
-    /// none.
-    std::optional<PairDecision> pair;
+    std::optional<PairDecision> pair;  ///< by PairToDecide()
   };
 
   /// Tries to prove that no placement of a part has a period of at most `period`.
@@ -98,17 +91,12 @@ class SetCover {
   Answer Solved(const PlacementPart& part,
                 const LinearModel& model,
                 std::span<const double> weights) const;
-  std::optional<PairDecision> SplitPair(const std::vector<ClassSet>& sets,
-                                        std::span<const double> weight) const;
-  std::vector<DeviceIndex> Round(const std::vector<ClassSet>& sets,
-                                 std::span<const double> weight) const;
 
   int num_groups_, num_devices_;
   const std::function<bool()>& stop_;
   std::vector<EqualDevices> classes_;
-  std::vector<SetProgramme> programmes_;     // [classes] of all placements
-  std::vector<std::pair<int, int>> linked_;  // groups that share an item
-  std::vector<std::vector<Known>> sets_;     // [classes]
+  std::vector<SetProgramme> programmes_;  // [classes] of all placements
+  std::vector<std::vector<Known>> sets_;  // [classes]
   bool usable_ = false;
 
   // Of the part in Solve().

@@ -116,15 +116,6 @@ std::shared_ptr<const Problem> MergeGroups(const Problem& problem, std::span<con
                                    ProblemChecks::kPlacementOnly);
 }
 
-Placement OfMergedGroups(std::span<const DeviceIndex> device,
-                         const Problem& merged,
-                         const Problem& problem) {
-  return ContractPlacement(ExpandPlacement({{device.begin(), device.end()}}, merged.grouping()),
-                           problem.grouping(),
-                           problem.graph(),
-                           problem.cluster());
-}
-
 Nanos PeriodTotals::period() const {
   return *std::max_element(load.begin(), load.end());
 }

@@ -73,12 +73,6 @@ struct CompiledPeriod {
 /// @param label  [num_groups] any integers; groups of one label must share an allowed device
 std::shared_ptr<const Problem> MergeGroups(const Problem& problem, std::span<const int> label);
 
-/// Returns a placement of `problem` from one of MergeGroups().
-/// @param device  [num_groups of `merged`]
-Placement OfMergedGroups(std::span<const DeviceIndex> device,
-                         const Problem& merged,
-                         const Problem& problem);
-
 /// The totals of a placement, per device.
 struct PeriodTotals {
   std::vector<Nanos> load, busy;    ///< [num_devices] with and without transfers [ns]

@@ -43,6 +43,14 @@ std::int64_t BestIn(const fs::path& path) {
   return std::llround(ReadResultRuns({path}).runs[0].best_known_ns);
 }
 
+// Returns what the program prints.
+std::string OutputIn(const TempDir& folder, const std::vector<std::string>& arguments) {
+  const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  return result.out;
+}
+
 struct CertifyFiles {
   TempDir folder;
   std::int64_t bound = 0, best = 0;  // of the run
@@ -139,10 +147,7 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
             "graph: g.json\ncluster: c.yaml\nagents: [hill_climb]\n"
             "budget: {evaluations: 3000, seconds: none}\n");
   const auto run = [&](const std::vector<std::string>& arguments) {
-    const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
-    CAPTURE(result.err);
-    REQUIRE(result.exit_code == 0);
-    return result.out;
+    return OutputIn(folder, arguments);
   };
   for (const char* semantics : {"queue", "stream"}) {
     CAPTURE(semantics);
@@ -180,7 +185,7 @@ TEST_CASE("12 ops are decided in a moment by branch and bound, and the command s
     CHECK(worse["found_ns"] == optimum);
     CHECK(worse["found_by"] == "branch_and_bound");
     CHECK(Contains(run({"certify", "worse.h5", "--seconds", "60", "--quiet"}),
-                   "g.json on c.yaml: branch_and_bound found a placement of "));
+                   "g.json on c.yaml: the proof found a placement of "));
   }
 }
 
@@ -191,14 +196,10 @@ TEST_CASE("the proof of a period finds the best placement, and names the agent t
   WriteText(folder / "run.yaml",
             "graph: g.json\ncluster: c.yaml\nobjective: period\nagents: [single_cpu]\n"
             "budget: {evaluations: 3, seconds: none}\n");
-  const auto run = [&](const std::vector<std::string>& arguments) {
-    const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
-    REQUIRE(result.exit_code == 0);
-    return result.out;
-  };
-  run({"run", "run.yaml", "-o", "r.h5", "--quiet"});
+  OutputIn(folder, {"run", "run.yaml", "-o", "r.h5", "--quiet"});
   const Json certified =
-      Json::parse(run({"certify", "r.h5", "--seconds", "20", "--quiet", "--json"})).at(0);
+      Json::parse(OutputIn(folder, {"certify", "r.h5", "--seconds", "20", "--quiet", "--json"}))
+          .at(0);
   CHECK(certified["found_ns"] < certified["best_ns"]);
   CHECK(certified["found_ns"] == certified["after"]["bound_ns"]);
   CHECK(certified["found_by"] == "period_mip");
