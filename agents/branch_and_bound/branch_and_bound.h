@@ -49,7 +49,7 @@
 #include <vector>
 
 #include "agents/branch_and_bound/partial_load.h"
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/moves.h"
 #include "framework/base/random.h"
 #include "framework/bounds/partial_bound.h"
@@ -63,7 +63,7 @@ namespace emplace {
 class StateVisitor;
 
 struct BranchAndBoundConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf"};
+  std::vector<std::string> start = {"single", "contiguous", "pipeline_stages", "heft", "etf"};
   int climb = 2000;
   int batch = 256;
   int bound_cost = 4;

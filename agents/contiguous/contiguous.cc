@@ -69,6 +69,7 @@ std::vector<std::vector<int>> SeparateDevices(const Problem& problem,
 // Cuts the groups that may run on the devices into blocks.
 void PlaceBlocks(const Problem& problem,
                  const std::vector<int>& devices,
+                 std::span<const int> order,
                  std::vector<int>& device) {
   const std::uint64_t mask = MaskOf(devices);
   const std::vector<double> speeds = DeviceSpeeds(problem, devices);
@@ -79,7 +80,7 @@ void PlaceBlocks(const Problem& problem,
   }
   double running = 0, block_end = total * speeds[0] / count;
   int block = 0;
-  for (int group : problem.group_order()) {
+  for (const int group : order) {
     if (!(problem.allowed_devices(group) & mask)) continue;
     const double weight = MeanCost(problem, group, mask);
     if (weight == 0) continue;
@@ -97,11 +98,14 @@ void PlaceBlocks(const Problem& problem,
 
 }  // namespace
 
-Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices) {
+Placement ContiguousPlacement(const Problem& problem,
+                              const std::vector<int>& devices,
+                              std::span<const int> order) {
+  if (order.empty()) order = problem.group_order();
   const std::uint64_t mask = MaskOf(devices);
   std::vector<int> device(problem.num_groups(), kUnplaced);
   for (const std::vector<int>& set : SeparateDevices(problem, devices)) {
-    PlaceBlocks(problem, set, device);
+    PlaceBlocks(problem, set, order, device);
   }
   FollowNeighbors(problem, device);
 

@@ -19,6 +19,7 @@
 // Reference: the usual manual pipeline split; A. Mirhoseini et al., ICML 2017, expert placement of
 // Inception-V3 ("contiguous parts").
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,10 @@ struct ContiguousConfig {
 };
 
 /// Returns the placement with one block per device, in the order of `devices`.
-Placement ContiguousPlacement(const Problem& problem, const std::vector<int>& devices);
+/// @param order  of the groups; by default Problem::group_order()
+Placement ContiguousPlacement(const Problem& problem,
+                              const std::vector<int>& devices,
+                              std::span<const int> order = {});
 
 class ContiguousAgent final : public ConstructiveAgent {
  public:

@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/local_search/islands.h"
 #include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/moves.h"
@@ -37,7 +38,7 @@
 namespace emplace {
 
 struct GeneticConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   int population = 12;
   int tournament = 2;
   int batch = 16;

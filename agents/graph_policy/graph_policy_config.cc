@@ -1,6 +1,6 @@
 #include "agents/graph_policy/graph_policy_config.h"
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 
 namespace emplace {
 

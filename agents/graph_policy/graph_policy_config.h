@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/initial_placements/start_setting.h"
 #include "framework/config/fields.h"
 #include "framework/learn/optimizer.h"
 
@@ -33,7 +34,7 @@ struct EditTrainingConfig {
 };
 
 struct GraphPolicyConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   std::string policy = "default";
   std::string network = "policy";
   int samples = 64;

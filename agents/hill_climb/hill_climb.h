@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/local_search/islands.h"
 #include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/local_search/perturbed_restarts.h"
@@ -40,7 +40,7 @@
 namespace emplace {
 
 struct HillClimbConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   int batch = 4;
   std::string accept = "best";
   bool sideways = true;

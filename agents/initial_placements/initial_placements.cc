@@ -9,6 +9,7 @@
 #include "agents/etf/etf.h"
 #include "agents/heft/heft.h"
 #include "agents/max_load_dp/chain_split.h"
+#include "agents/pipeline_stages/pipeline_stages.h"
 #include "agents/random/random_agent.h"
 #include "agents/shared/devices.h"
 #include "agents/single_device/single_device.h"
@@ -21,7 +22,8 @@
 namespace emplace {
 namespace {
 
-constexpr const char* kHeuristics[] = {"contiguous", "cpop", "etf", "heft", "single"};
+constexpr const char* kHeuristics[] =
+    {"contiguous", "cpop", "etf", "heft", "pipeline_stages", "single"};
 
 // Returns the placement of a file. A group whose ops are on several devices there goes to the one
 // with the largest sum of their costs, if it may run there.
@@ -70,6 +72,7 @@ Placement MakeStart(const Problem& problem,
     return Split(CompiledPeriod(problem), 0, interrupt).placement;
   }
   if (name == "contiguous") return ContiguousPlacement(problem, peers);
+  if (name == "pipeline_stages") return PipelineStagesPlacement(problem, peers);
   EMPLACE_CHECK(name == "etf", name);
   return ComputeEtf(problem, MaskOf(peers), false, true, interrupt).placement;
 }
@@ -83,6 +86,7 @@ std::vector<std::string> StartNames() {
           "heft",
           "heuristics",
           "none",
+          "pipeline_stages",
           "random",
           "single",
           "single_cpu",

@@ -9,10 +9,12 @@
 //   contiguous   blocks of equal cost over all devices of the class of `single`; with the period as
 //                the objective, the split of a linear order with the smallest period
 //                (max_load_dp/chain_split.h)
+//   pipeline_stages
+//                one stage per device of that class
 //   etf          over all devices of that class
 //   heft, cpop   over all devices
 //   random       a random placement
-//   heuristics   contiguous, cpop, etf, heft and single
+//   heuristics   contiguous, cpop, etf, heft, pipeline_stages and single
 //   FILE.json    the placement of a file (framework/placement/FORMAT.md), also .json.gz: the best
 //                one of an earlier search, for example. A group whose ops are on several devices
 //                there goes to the one with the largest sum of their costs

@@ -47,7 +47,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/large_neighborhood/window_proposals.h"
 #include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/moves.h"
@@ -56,7 +56,7 @@
 namespace emplace {
 
 struct LargeNeighborhoodConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   int rounds = 16;
   int batch = 32;
   int window = 64;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "framework/config/setting_error.h"
 
 namespace emplace {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/moves.h"
 #include "framework/config/fields.h"
 #include "framework/learn/optimizer.h"
@@ -21,7 +22,7 @@ struct MoveTrainingConfig {
 };
 
 struct LearnedLocalSearchConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   std::string policy = "default";
   std::string ranking = "network";
   int pool = 128;

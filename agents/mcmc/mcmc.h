@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/local_search/local_search_agent.h"
 #include "agents/shared/moves.h"
 #include "framework/config/fields.h"
@@ -26,7 +26,7 @@
 namespace emplace {
 
 struct McmcConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   double beta = 0.05;
   double penalty = 1;
   int reset = 1000;

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "agents/initial_placements/start_setting.h"
 #include "agents/multilevel/multilevel_search.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
 
 struct MultilevelConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   int coarsest = 64;
   std::int64_t effort = 512;
   void Visit(FieldVisitor& v) {

@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/moves.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
@@ -42,7 +42,7 @@ namespace emplace {
 class StateVisitor;
 
 struct OrderSearchConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   int batch = 32;
   int batches = 32;
   int orders = 6;

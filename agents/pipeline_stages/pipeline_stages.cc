@@ -1,6 +1,8 @@
 #include "agents/pipeline_stages/pipeline_stages.h"
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "agents/contiguous/contiguous.h"
 #include "agents/shared/devices.h"
@@ -25,22 +27,36 @@ Grouping WithSharedDevices(const Problem& problem, const Grouping& joined) {
   return Grouping(label);
 }
 
+/// Returns the groups in the order of their first op that is no parameter or constant, since those
+/// come first in a topological order.
+std::vector<int> OrderOfWork(const Graph& graph, const Grouping& grouping) {
+  std::vector<int> order;
+  std::vector<char> listed(grouping.num_groups(), 0);
+  for (const bool storage : {false, true}) {
+    for (const int op : graph.topological_order()) {
+      if (graph.op(op).IsStorage() != storage) continue;
+      const int group = grouping.group_of(op);
+      if (!std::exchange(listed[group], 1)) order.push_back(group);
+    }
+  }
+  return order;
+}
+
 }  // namespace
 
 Placement PipelineStagesPlacement(const Problem& problem, const std::vector<int>& devices) {
   const Graph& graph = problem.graph();
-  const Grouping joined = WithSharedDevices(
-      problem, ColocateByLabel(graph, ColocateGradients(graph, problem.grouping())));
+  const Grouping labelled = ColocateByLabel(graph, ColocateGradients(graph, problem.grouping()));
+  const Grouping joined = WithSharedDevices(problem, ColocateParameters(graph, labelled));
   const Problem stages(std::make_shared<const Graph>(graph),
                        joined,
                        std::make_shared<const Cluster>(problem.cluster()),
                        problem.costs(),
                        problem.objective(),
                        ProblemChecks::kPlacementOnly);
-  return ContractPlacement(ExpandPlacement(ContiguousPlacement(stages, devices), joined),
-                           problem.grouping(),
-                           graph,
-                           problem.cluster());
+  const Placement placement = ContiguousPlacement(stages, devices, OrderOfWork(graph, joined));
+  return ContractPlacement(
+      ExpandPlacement(placement, joined), problem.grouping(), graph, problem.cluster());
 }
 
 PipelineStagesAgent::PipelineStagesAgent(const AgentContext& context, const Config& config)

@@ -5,7 +5,8 @@
 // such stages by hand; they are the baseline of pipelined training.
 //
 // An op with the attribute `forward_op` joins the stage of that op, an op with a `colocate` label
-// the stage of the other ops with the label, and an alias the stage of its tensor. The blocks are
+// the stage of the other ops with the label, an alias the stage of its tensor, and a parameter the
+// stage of the first layer that reads it. The blocks are
 // then those of agents/contiguous/contiguous.h, weighted by their forward and backward cost. Groups
 // are kept. Ops that would join but share no allowed device are placed separately. Without any
 // `forward_op` the result is that of `contiguous`.

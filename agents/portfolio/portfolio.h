@@ -47,14 +47,14 @@
 #include <string>
 #include <vector>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/local_search/local_search_agent.h"
 #include "framework/config/fields.h"
 
 namespace emplace {
 
 struct PortfolioConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   std::int64_t turn = 2048;
   int concurrent = 4;
   void Visit(FieldVisitor& v) {

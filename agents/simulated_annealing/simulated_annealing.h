@@ -36,7 +36,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/initial_placements/start_help.h"
+#include "agents/initial_placements/start_setting.h"
 #include "agents/shared/moves.h"
 #include "framework/base/random.h"
 #include "framework/config/fields.h"
@@ -48,7 +48,7 @@ namespace emplace {
 class StateVisitor;
 
 struct AnnealingConfig {
-  std::vector<std::string> start = {"single", "contiguous", "heft", "etf", "random"};
+  std::vector<std::string> start = SearchStarts();
   int chains = 1;
   int rounds = 64;
   int samples = 32;

@@ -21,6 +21,10 @@ Grouping ColocateByLabel(const Graph& graph, const Grouping& grouping);
 /// @throws InputError naming graph and op if the attribute is not a text or does not name an op
 Grouping ColocateGradients(const Graph& graph, const Grouping& grouping);
 
+/// Merges a parameter or constant with the first op in topological order that reads it or a view of
+/// it and makes no alias of it. So a shared parameter is with its first layer.
+Grouping ColocateParameters(const Graph& graph, const Grouping& grouping);
+
 /// Merges group X into group Y if Y is the only consumer of all tensors that X produces. Repeats
 /// this until nothing merges. ICML 2017, heuristic 2. A parameter or constant with a single reader
 /// is merged with it likewise. Only tensors count, control edges do not; a group whose tensors have

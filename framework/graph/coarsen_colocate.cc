@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,6 +37,24 @@ Grouping ColocateGradients(const Graph& graph, const Grouping& grouping) {
   for (int v = 0; v < graph.num_ops(); ++v) {
     const int forward = internal::ForwardOp(graph, v);
     if (forward >= 0) sets.Union(grouping.group_of(v), grouping.group_of(forward));
+  }
+  return Merged(grouping, sets);
+}
+
+Grouping ColocateParameters(const Graph& graph, const Grouping& grouping) {
+  UnionFind sets(grouping.num_groups());
+  std::vector<char> is_read(graph.num_ops(), 0);
+  for (const int reader : graph.topological_order()) {
+    const Op& reading = graph.op(reader);
+    for (const int tensor : reading.inputs) {
+      const int root = graph.alias_root(tensor);
+      const int op = graph.tensor(root).producer;
+      if (op < 0 || !graph.op(op).IsStorage() || is_read[op]) continue;
+      const auto is_alias = [&](int output) { return graph.alias_root(output) == root; };
+      if (std::ranges::any_of(reading.outputs, is_alias)) continue;
+      is_read[op] = 1;
+      sets.Union(grouping.group_of(op), grouping.group_of(reader));
+    }
   }
   return Merged(grouping, sets);
 }

@@ -113,11 +113,11 @@ TEST_CASE("the best of the heuristics is the best that any of them makes") {
     return BestStart(*problem, {name}, evaluator, rng)->score.step_time;
   };
   Nanos best = kMaxNanos;
-  for (const char* name : {"contiguous", "cpop", "etf", "heft", "single"}) {
+  for (const char* name : {"contiguous", "cpop", "etf", "heft", "pipeline_stages", "single"}) {
     best = std::min(best, time(name));
   }
   CHECK(time("heuristics") == best);
-  CHECK(MakeStarts(*problem, {"single", "heuristics"}, rng).size() == 6);
+  CHECK(MakeStarts(*problem, {"single", "heuristics"}, rng).size() == 7);
   CHECK(!BestStart(*problem, {"none"}, evaluator, rng).has_value());
 }
 

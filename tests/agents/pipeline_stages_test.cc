@@ -52,6 +52,20 @@ TEST_CASE("updates and parameters stay with their label") {
   CHECK(placement.device[update] == placement.device[w]);
 }
 
+TEST_CASE("a parameter and its update are in the stage of the first op that reads it") {
+  ProblemBuilder builder = FourLayers();
+  const int w = builder.Op("w", {0}, {}, 8);
+  builder.op(w).kind = "parameter";
+  builder.op(w).colocate = "w";
+  for (const int reader : {2, 3}) builder.op(reader).inputs.push_back(builder.op(w).outputs[0]);
+  const int update = builder.Op("update", {1}, {5, w});
+  builder.op(update).colocate = "w";
+  const auto problem = builder.Build();
+  // Layers of 30, 30, 31 and 30; the parameter comes first in topological order.
+  CHECK(PipelineStagesPlacement(*problem, {0, 1}).device ==
+        std::vector<DeviceIndex>{0, 0, 1, 1, 1, 1, 0, 0, 1, 1});
+}
+
 TEST_CASE("ops that would join but share no device are placed each by itself") {
   ProblemBuilder builder = Gpus(2);
   const int f = builder.Op("f", {kMaxNanos, 10});

@@ -156,6 +156,7 @@ TEST_CASE(
     const std::vector<std::function<Grouping(const Grouping&)>> passes = {
         [&](const Grouping& g) { return ColocateByLabel(graph, g); },
         [&](const Grouping& g) { return ColocateGradients(graph, g); },
+        [&](const Grouping& g) { return ColocateParameters(graph, g); },
         [&](const Grouping& g) { return GroupByScope(graph, g, 1); },
         [&](const Grouping& g) { return MergeSingleConsumers(graph, g, weight); },
         [&](const Grouping& g) { return MergeSingleConsumers(graph, g, weight, share); },
@@ -167,7 +168,7 @@ TEST_CASE(
       const Grouping after = passes[p](start);
       CHECK(Contains(after, start));
       CHECK(Groups(graph, after) == Groups(graph, passes[p](start)));
-      if (p < 6) CHECK(Groups(graph, after) == Groups(graph, passes[p](after)));
+      if (p < 7) CHECK(Groups(graph, after) == Groups(graph, passes[p](after)));
     }
     // Co-location holds whatever follows it.
     const Grouping colocated = ColocateByLabel(graph, start);
@@ -199,8 +200,8 @@ TEST_CASE(
         if (members.size() != old.size()) CHECK(sum(members) <= limit * (1 + 1e-12));
       }
     };
-    if (share < 1) check_limit(passes[4](start), share * total);
-    check_limit(passes[6](start), 1.5 * total / num_groups);
+    if (share < 1) check_limit(passes[5](start), share * total);
+    check_limit(passes[7](start), 1.5 * total / num_groups);
   }
 }
 

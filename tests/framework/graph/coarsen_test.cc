@@ -100,6 +100,29 @@ TEST_CASE("a gradient op goes with the forward op it names") {
         "g: ops[2] \"h\": attributes.forward_op: got 3; expected an op name");
 }
 
+TEST_CASE("a parameter goes with its first reader") {
+  Builder b;
+  const int w = b.Op("w"), x = b.Op("x");
+  const int f = b.Op("f", {x, w}), g = b.Op("g", {f, w});
+  b.Op("u", {w, g});
+  b.op(w).kind = "parameter";
+  const Graph graph = b.Build();
+  CHECK(Groups(graph, ColocateParameters(graph, Identity(graph))) == "wf x g u");
+  b.op(w).colocate = b.op(4).colocate = "w";
+  const Graph updated = b.Build();
+  const Grouping labelled = ColocateByLabel(updated, Identity(updated));
+  CHECK(Groups(updated, ColocateParameters(updated, labelled)) == "wfu x g");
+
+  Builder views;
+  views.Op("w");
+  views.Op("v", {0});
+  views.tensor(1).alias_of = 0;
+  views.Op("f", {1});
+  views.op(0).kind = "parameter";
+  const Graph viewed = views.Build();
+  CHECK(Groups(viewed, ColocateParameters(viewed, Identity(viewed))) == "wf v");
+}
+
 TEST_CASE("single consumers: a chain is one group, a fork keeps its source apart") {
   Builder b;
   const int a = b.Op("a"), c = b.Op("c", {a}), d = b.Op("d", {c});
