@@ -211,7 +211,7 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
   std::vector<std::string> how = {"--json", "-o", "r.h5"};
   for (const char* setting : {"graph=gpt2_mini_torch",
                               "cluster=2xk80",
-                              "agents=[order_search]",
+                              "agents=[{name: order_search, start: [random]}]",
                               "semantics=stream",
                               "priority=searched",
                               "budget.evaluations=3000"}) {

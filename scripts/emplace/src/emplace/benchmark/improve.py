@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 from .instances import Instance, instances, read_known, store
 
-AGENTS = ("portfolio", "learned_local_search", "multilevel")
+AGENTS = ("portfolio", "learned_local_search", "large_neighborhood")
 OF_PERIOD = ("portfolio", "large_neighborhood", "period_multilevel")  # for objective period
 
 
