@@ -1,30 +1,32 @@
 #include "agents/pipeline_stages/pipeline_stages.h"
 
-#include <memory>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "agents/contiguous/contiguous.h"
 #include "agents/shared/devices.h"
 #include "framework/graph/coarsen.h"
+#include "framework/search/compiled_period.h"
 
 namespace emplace {
 namespace {
 
-/// Returns `joined` without the merges of groups that share no allowed device; these groups stay
-/// separate.
-Grouping WithSharedDevices(const Problem& problem, const Grouping& joined) {
+/// Returns labels of the groups for MergeGroups(): those of `joined`, without the merges of groups
+/// that share no allowed device.
+std::vector<int> LabelsOf(const Problem& problem, const Grouping& joined) {
+  const auto label_of = [&](int group) {
+    return joined.group_of(problem.grouping().members(group).front());
+  };
   std::vector<std::uint64_t> allowed(joined.num_groups(), ~std::uint64_t{0});
-  for (int op = 0; op < problem.num_ops(); ++op) {
-    allowed[joined.group_of(op)] &= problem.allowed_devices(problem.grouping().group_of(op));
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    allowed[label_of(group)] &= problem.allowed_devices(group);
   }
   std::vector<int> label;
-  for (int op = 0; op < problem.num_ops(); ++op) {
-    const int group = joined.group_of(op);
-    label.push_back(allowed[group] != 0 ? group
-                                        : joined.num_groups() + problem.grouping().group_of(op));
+  for (int group = 0; group < problem.num_groups(); ++group) {
+    label.push_back(allowed[label_of(group)] != 0 ? label_of(group) : joined.num_groups() + group);
   }
-  return Grouping(label);
+  return label;
 }
 
 /// Returns the groups in the order of their first op that is no parameter or constant, since those
@@ -47,16 +49,13 @@ std::vector<int> OrderOfWork(const Graph& graph, const Grouping& grouping) {
 Placement PipelineStagesPlacement(const Problem& problem, const std::vector<int>& devices) {
   const Graph& graph = problem.graph();
   const Grouping labelled = ColocateByLabel(graph, ColocateGradients(graph, problem.grouping()));
-  const Grouping joined = WithSharedDevices(problem, ColocateParameters(graph, labelled));
-  const Problem stages(std::make_shared<const Graph>(graph),
-                       joined,
-                       std::make_shared<const Cluster>(problem.cluster()),
-                       problem.costs(),
-                       problem.objective(),
-                       ProblemChecks::kPlacementOnly);
-  const Placement placement = ContiguousPlacement(stages, devices, OrderOfWork(graph, joined));
+  const auto merged = MergeGroups(problem, LabelsOf(problem, ColocateParameters(graph, labelled)));
+  const std::vector<int> order = OrderOfWork(graph, merged->grouping());
   return ContractPlacement(
-      ExpandPlacement(placement, joined), problem.grouping(), graph, problem.cluster());
+      ExpandPlacement(ContiguousPlacement(*merged, devices, order), merged->grouping()),
+      problem.grouping(),
+      graph,
+      problem.cluster());
 }
 
 PipelineStagesAgent::PipelineStagesAgent(const AgentContext& context, const Config& config)
