@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pathlib
+import subprocess
 import sys
 from typing import Any
 
@@ -119,6 +120,15 @@ class Instances(Case):
         self.run_command("make", "pair")
         self.assertEqual(pathlib.Path(self.path("small/pair.json.gz")).read_bytes(), first)
         self.assertEqual(self.known()["pair"]["best"]["value"], 20)  # kept with the same content
+
+
+class Known(Case):
+    def test_processes_that_write_together_lose_no_entry(self) -> None:
+        script = ("import pathlib, sys; from emplace.benchmark.instances import store\n"
+                  "for i in range(10): store(pathlib.Path(sys.argv[1]), f'{sys.argv[2]}{i}', {'rounds': i})")
+        writers = [subprocess.Popen([sys.executable, "-c", script, self.folder, name]) for name in "abc"]
+        self.assertEqual([writer.wait() for writer in writers], [0, 0, 0])
+        self.assertEqual(self.known(), {f"{name}{i}": {"rounds": i} for name in "abc" for i in range(10)})
 
 
 class Broken(Case):

@@ -165,12 +165,19 @@ def read_known(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def store(folder: pathlib.Path, name: str, entry: dict[str, Any]) -> None:
-    """Writes the entry of one instance to known.yaml. Those of others are read again, as another process may write them."""
+    """Writes the entry of one instance to known.yaml. The folder is locked, so that several processes can write their entries."""
+    import fcntl
+
     import yaml
 
-    known = {**read_known(folder), name: entry}
-    text = yaml.safe_dump({"instances": dict(sorted(known.items()))}, sort_keys=False, default_flow_style=None, width=120)
-    graph_file.write_bytes((_HEAD + text).encode(), folder / KNOWN)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        known = {**read_known(folder), name: entry}
+        text = yaml.safe_dump({"instances": dict(sorted(known.items()))}, sort_keys=False, default_flow_style=None, width=120)
+        graph_file.write_bytes((_HEAD + text).encode(), folder / KNOWN)
+    finally:
+        os.close(descriptor)
 
 
 def instances(tier: str | None = None, folder: str | os.PathLike[str] | None = None) -> list[Instance]:
