@@ -38,7 +38,7 @@ struct ContiguousConfig {
 };
 
 /// Returns the placement with one block per device, in the order of `devices`.
-/// @param order  of the groups; by default Problem::group_order()
+/// @param order  of groups; all others follow their neighbours. Empty: Problem::group_order()
 Placement ContiguousPlacement(const Problem& problem,
                               const std::vector<int>& devices,
                               std::span<const int> order = {});

@@ -29,17 +29,15 @@ std::vector<int> LabelsOf(const Problem& problem, const Grouping& joined) {
   return label;
 }
 
-/// Returns the groups in the order of their first op that is no parameter or constant, since those
-/// come first in a topological order.
+/// Returns the groups with work, in the order of their first op that does any. Parameters and
+/// constants do none, and come first in a topological order.
 std::vector<int> OrderOfWork(const Graph& graph, const Grouping& grouping) {
   std::vector<int> order;
   std::vector<char> listed(grouping.num_groups(), 0);
-  for (const bool storage : {false, true}) {
-    for (const int op : graph.topological_order()) {
-      if (graph.op(op).IsStorage() != storage) continue;
-      const int group = grouping.group_of(op);
-      if (!std::exchange(listed[group], 1)) order.push_back(group);
-    }
+  for (const int op : graph.topological_order()) {
+    if (graph.op(op).IsStorage()) continue;
+    const int group = grouping.group_of(op);
+    if (!std::exchange(listed[group], 1)) order.push_back(group);
   }
   return order;
 }

@@ -43,7 +43,7 @@ std::int64_t BestIn(const fs::path& path) {
   return std::llround(ReadResultRuns({path}).runs[0].best_known_ns);
 }
 
-// Returns what the program prints.
+// Runs the program and returns its standard output.
 std::string OutputIn(const TempDir& folder, const std::vector<std::string>& arguments) {
   const ProcessResult result = RunEmplace(arguments, {.folder = folder.path()});
   CAPTURE(result.err);

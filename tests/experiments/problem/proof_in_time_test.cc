@@ -90,7 +90,8 @@ TEST_CASE("random problems: never above the optimum, and the optimum where it sa
         if (certificate.ended.starts_with("the best placement is proved optimal")) {
           REQUIRE(certificate.bound.value == task.best);
         }
-        if (certificate.found) REQUIRE(certificate.found->objective < task.best.value_or(kMaxNanos));
+        if (certificate.found)
+          REQUIRE(certificate.found->objective < task.best.value_or(kMaxNanos));
         if (seconds < kEnough) continue;
         REQUIRE(certificate.bound.value == optimum);
         const bool is_best = task.best == optimum;
