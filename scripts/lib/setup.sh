@@ -64,14 +64,16 @@ apt_install() {
   fi
   say "installing $*"
   export DEBIAN_FRONTEND=noninteractive
-  $sudo apt-get install -y --no-install-recommends "$@" && return
+  # A new machine may be installing updates: apt-get waits for it.
+  local install=(${sudo:+"$sudo"} apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300)
+  "${install[@]}" "$@" && return
   say "trying again with a fresh package list"
   if ! $sudo apt-get update; then
     problem="apt-get update failed: no network, or no rights"
     return 1
   fi
   problem="apt-get install failed"
-  $sudo apt-get install -y --no-install-recommends "$@"
+  "${install[@]}" "$@"
 }
 
 # install_packages [LIST]...: installs the missing packages of packages.txt and these lists beside it; exit code 2

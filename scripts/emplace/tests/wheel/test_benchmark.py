@@ -123,12 +123,15 @@ class Instances(Case):
 
 
 class Known(Case):
-    def test_processes_that_write_together_lose_no_entry(self) -> None:
+    def test_processes_that_write_together_lose_nothing(self) -> None:
         script = ("import pathlib, sys; from emplace.benchmark.instances import store\n"
-                  "for i in range(10): store(pathlib.Path(sys.argv[1]), f'{sys.argv[2]}{i}', {'rounds': i})")
+                  "for i in range(10):\n"
+                  "    store(pathlib.Path(sys.argv[1]), f'{sys.argv[2]}{i}', lambda entry: {**entry, 'rounds': i})\n"
+                  "    store(pathlib.Path(sys.argv[1]), 'all', lambda entry: {'rounds': entry.get('rounds', 0) + i})")
         writers = [subprocess.Popen([sys.executable, "-c", script, self.folder, name]) for name in "abc"]
         self.assertEqual([writer.wait() for writer in writers], [0, 0, 0])
-        self.assertEqual(self.known(), {f"{name}{i}": {"rounds": i} for name in "abc" for i in range(10)})
+        self.assertEqual(self.known(), {f"{name}{i}": {"rounds": i} for name in "abc" for i in range(10)} |
+                         {"all": {"rounds": 3 * sum(range(10))}})
 
 
 class Broken(Case):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import pathlib
@@ -22,7 +23,7 @@ from emplace.benchmark import pictures
 from emplace.benchmark.comparison import compare, sign_test, signed_rank
 from emplace.benchmark.page import write_page
 from emplace.benchmark.protocol import REFERENCE, budget_of, reference_speed, sweep_config
-from emplace.benchmark.results_file import Results, load, write
+from emplace.benchmark.results_file import Results, load, save, summary, write
 from emplace.benchmark.scores import markdown_rows, record, score, text
 from test_benchmark import Case
 from wheel_support import HERE, TestCase, command
@@ -124,6 +125,21 @@ class Scores(TestCase):
         self.assertIn("different budgets: 4s, 60s", score(loaded, INSTANCES).notes)
         self.assertEqual(loaded.improvements["run"].tolist(), [0, 0, 1, 2, 4, 5, 6, 6, 7])
 
+    def test_a_summary_adds_up(self) -> None:
+        """1000 and 998 stay, 999.5 and 997.5 improve by less than 0.1 %, 997.2 is the last; then a seed of another file."""
+        curve = [(1, 1000), (2, 999.5), (3, 998), (4, 997.5), (5.00004, 997.2)]
+        results(self.path("a.h5"), [("q", "climb", 0, [(1, 7)], 4, "budget"), ("p", "tabu", 0, curve, 9, "budget")])
+        results(self.path("b.h5"), [("p", "tabu", 1, [(1, 990)], 60, "budget")], budget="60s", not_run=2)
+        loaded = load([self.path("a.h5"), self.path("b.h5")])
+        some = dataclasses.replace(loaded, runs=loaded.runs[loaded.runs["problem"] == "p"])
+        save(summary(some), pathlib.Path(self.path("c.h5")))
+        both = load([self.path("c.h5")])
+        self.assertEqual(both.runs[["run", "problem", "agent", "seed", "placement"]].values.tolist(),
+                         [[0, "p", "tabu", 0, -1], [1, "p", "tabu", 1, -1]])
+        self.assertEqual(both.improvements[["run", "evaluation", "wall_seconds", "best_step_time_ns"]].values.tolist(),
+                         [[0, 0, 1, 1000], [0, 2, 3, 998], [0, 4, 5, 997.2], [1, 0, 1, 990]])
+        self.assertEqual((both.budgets, both.not_run, both.machines), (["4s", "60s"], 2, loaded.machines))
+
     def test_results_of_something_else(self) -> None:
         loaded = results(self.path("r.h5"), SEARCHES)
         with self.assertRaisesRegex(emplace.InputError, "r.h5: unknown instance 'q'; choices: p"):
@@ -151,12 +167,15 @@ class Scores(TestCase):
         np.testing.assert_allclose([line.get_ydata() for line in sizes.lines], [[0.5, 1e-4], [0.055, 1]])
         written = write_page(loaded, INSTANCES, self.path("page.md"))
         self.assertEqual([path.name for path in written], ["page.md", "page_profile.svg", "page_time.svg", "page_size.svg",
-                                                           "page_scores.csv", "page_finals.csv"])
+                                                           "page_scores.csv", "page_finals.csv", "page.h5"])
         self.assertTrue(all(path.stat().st_size > 100 for path in written))
         page = written[0].read_text(encoding="utf-8")
         self.assertIn("6 searches with budgets of 4s on 2 instances", page)
         self.assertTrue(all(f"({path.name})" in page for path in written[1:]))
         self.assertEqual(pd.read_csv(written[4])["solved"].tolist(), [0.5, 0.5])
+        before = [path.read_bytes() for path in written[:-1]]
+        again = write_page(load([written[-1]]), INSTANCES, self.path("page.md"))
+        self.assertEqual([path.read_bytes() for path in again[:-1]], before)
         with self.assertRaisesRegex(emplace.InputError, "expected a name that ends in .md"):
             write_page(loaded, INSTANCES, self.path("page.html"))
 

@@ -90,13 +90,29 @@ def _of_results(source: str, by_name: Mapping[str, Instance], at: pathlib.Path, 
 def _offer(folder: pathlib.Path, source: str, one: Instance, problem: Problem, placement: npt.NDArray[np.uint8], by: str
            ) -> Offer:
     value, fits = reference(one, problem, placement)
-    entry: dict[str, Any] = read_known(folder)[one.name]  # another call may have written meanwhile
-    best = entry.get("best")
-    taken = fits and (best is None or value < best["value"])
-    if taken:
-        problem.write_placement(placement, str(one.placement_path))
-        store(folder, one.name, {**entry, "best": {"value": value, "by": by, "date": datetime.date.today().isoformat()}})
+    best = read_known(folder)[one.name].get("best")
+    taken = fits and take(folder, one, problem, placement, value, by)
     return Offer(source, one.name, by, value if fits else None, best["value"] if best else None, taken)
+
+
+def take(folder: pathlib.Path, one: Instance, problem: Problem, placement: npt.NDArray[np.uint8], value: int, by: str) -> bool:
+    """Makes a placement the best known one if its objective is less than that of the best one so far. Returns whether it is.
+
+    Several processes can offer placements of the same instance at once. placement: uint8 [num_groups], fits into memory;
+    value: its objective [ns]; by: its finder
+    """
+    taken = False
+
+    def better(entry: dict[str, Any]) -> dict[str, Any]:
+        nonlocal taken
+        taken = not entry.get("best") or value < entry["best"]["value"]
+        if not taken:
+            return entry
+        problem.write_placement(placement, str(one.placement_path))
+        return {**entry, "best": {"value": value, "by": by, "date": datetime.date.today().isoformat()}}
+
+    store(folder, one.name, better)
+    return taken
 
 
 def reference(one: Instance, problem: Problem, placement: npt.NDArray[np.uint8]) -> tuple[int, bool]:

@@ -9,6 +9,7 @@ import sys
 import time
 from typing import Any, Sequence
 
+from .contributions import take
 from .instances import Instance, instances, read_known, store
 
 AGENTS = ("portfolio", "learned_local_search", "large_neighborhood")
@@ -44,16 +45,9 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
     from .. import InputError, agent_help, search
 
     problem = one.problem(threads=1)
-    today = datetime.date.today().isoformat()
-    entry = dict(read_known(folder)[one.name])
-    best = entry["best"]["value"] if entry.get("best") else None
 
-    def keep(placement: Any, value: int, by: str) -> None:
-        nonlocal best
-        best = value
-        problem.write_placement(placement, str(one.placement_path))
-        entry["best"] = {"value": value, "by": by, "date": today}
-        store(folder, one.name, entry)
+    def add(key: str, amount: float, **found: Any) -> None:
+        store(folder, one.name, lambda entry: {**entry, key: round(entry.get(key, 0) + amount, 1), **found})
 
     if seconds > 0:
         for relative in _relatives(folder, one):
@@ -62,28 +56,29 @@ def _improve_one(folder: pathlib.Path, one: Instance, seconds: float, proof: flo
             except InputError:  # of other ops, devices or groups
                 continue
             outcome = problem.evaluate(placement[None])
-            if outcome.feasible[0] and (best is None or outcome.step_time[0] < best):
-                keep(placement, int(outcome.step_time[0]), relative.name)
+            if outcome.feasible[0]:
+                take(folder, one, problem, placement, int(outcome.step_time[0]), relative.name)
+        entry = read_known(folder)[one.name]
         seed = int(entry.get("rounds", 0))
         for agent in agents or (OF_PERIOD if one.objective == "period" else AGENTS):
             choices: Any = agent_help(agent)["settings"]
-            own = seed % 2 == 1 and best is not None and "start" in choices
+            own = seed % 2 == 1 and "start" in choices and bool(entry.get("best"))
             settings = {"start": [str(one.placement_path)]} if own else {}
             found = search(problem, {"name": agent, **settings}, seed=seed, seconds=seconds)
-            if found.step_time is not None and (best is None or found.step_time < best):
-                keep(found.placement, found.step_time, agent)
-            entry["searched"] = round(entry.get("searched", 0.0) + found.seconds, 1)
-        entry["rounds"] = seed + 1
-        store(folder, one.name, entry)
+            if found.placement is not None and found.step_time is not None:
+                take(folder, one, problem, found.placement, found.step_time, agent)
+            add("searched", found.seconds)
+        add("rounds", 1)
+    entry = read_known(folder)[one.name]
+    best = entry["best"]["value"] if entry.get("best") else None
     old = entry["bound"]["value"] if entry.get("bound") else 0
     if proof > 0 and (best is None or old < best):
         begin = time.monotonic()
         proved = problem.bounds(seconds=proof, known=best)
         took = round(time.monotonic() - begin, 1)
-        entry["proved"] = round(entry.get("proved", 0.0) + took, 1)
-        if proved.value > old:
-            entry["bound"] = {"value": proved.value, "method": proved.method, "seconds": min(proof, took), "date": today}
-        store(folder, one.name, entry)
+        bound = {"value": proved.value, "method": proved.method, "seconds": min(proof, took),
+                 "date": datetime.date.today().isoformat()}
+        add("proved", took, **{"bound": bound} if proved.value > old else {})
     after = {other.name: other for other in instances(folder=folder)}[one.name]
     return (f"best {'none' if after.best is None else f'{after.best.value / 1e6:.6g} ms by {after.best.by}'}, bound "
             f"{'none' if after.bound is None else f'{after.bound.value / 1e6:.6g} ms by {after.bound.method}'}, gap "

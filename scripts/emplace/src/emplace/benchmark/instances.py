@@ -7,7 +7,7 @@ import fnmatch
 import hashlib
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -164,8 +164,11 @@ def read_known(folder: pathlib.Path) -> dict[str, Any]:
     return found
 
 
-def store(folder: pathlib.Path, name: str, entry: dict[str, Any]) -> None:
-    """Writes the entry of one instance to known.yaml. The folder is locked, so that several processes can write their entries."""
+def store(folder: pathlib.Path, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Replaces the entry of one instance in known.yaml by change(entry); a new instance has an empty one. Returns the new entry.
+
+    The folder is locked meanwhile, so that several processes can change entries, even the same.
+    """
     import fcntl
 
     import yaml
@@ -173,9 +176,12 @@ def store(folder: pathlib.Path, name: str, entry: dict[str, Any]) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        known = {**read_known(folder), name: entry}
+        known = read_known(folder)
+        known[name] = change(known.get(name, {}))
         text = yaml.safe_dump({"instances": dict(sorted(known.items()))}, sort_keys=False, default_flow_style=None, width=120)
         graph_file.write_bytes((_HEAD + text).encode(), folder / KNOWN)
+        entry: dict[str, Any] = known[name]
+        return entry
     finally:
         os.close(descriptor)
 

@@ -10,13 +10,14 @@ import matplotlib
 
 from .instances import Instance
 from .pictures import MOST_AGENTS, excess_by_size, performance_profile, solved_over_time
-from .results_file import Results
+from .results_file import Results, save, summary
 from .scores import CAP, markdown_rows, score, text
 
 
 def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.PathLike[str]) -> list[pathlib.Path]:
-    """Writes FILE.md and, beside it, FILE_profile.svg, FILE_time.svg, FILE_size.svg, FILE_scores.csv, FILE_finals.csv.
+    """Writes FILE.md and, beside it, FILE_{profile,time,size}.svg, FILE_{scores,finals}.csv and FILE.h5.
 
+    FILE.h5 is the summary of the results (results_file.py), of which the others are made: it gives the same page again.
     Returns their paths. Throws InputError as score(), and for a name without .md.
     """
     from .. import InputError
@@ -24,6 +25,7 @@ def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.Pat
     page = pathlib.Path(output)
     if page.suffix != ".md":
         raise InputError(f"-o {page}: expected a name that ends in .md")
+    loaded = summary(loaded)
     scores = score(loaded, chosen)
 
     def beside(ending: str) -> pathlib.Path:
@@ -35,6 +37,7 @@ def write_page(loaded: Results, chosen: Iterable[Instance], output: str | os.Pat
             figure.savefig(beside(f"{name}.svg"), metadata={"Date": None})
     scores.table.to_csv(beside("scores.csv"), index=False)
     scores.finals.to_csv(beside("finals.csv"), index=False)
+    results = save(loaded, page.with_suffix(".h5"))
     seeds = loaded.runs["seed"].nunique()
     more = f" The pictures have the first {MOST_AGENTS} agents." if len(scores.table) > MOST_AGENTS else ""
     searches = f"{len(loaded.runs)} searches with budgets of {', '.join(loaded.budgets)}"
@@ -53,6 +56,7 @@ fastest agent. *Gap* and *excess*: mean distances to the proven bound and to the
 
 ![Mean distance to the best known value by size of the instance]({beside('size.svg').name})
 
-Data: [scores]({beside('scores.csv').name}), [values of each agent and instance]({beside('finals.csv').name}).
+Data: [scores]({beside('scores.csv').name}), [values of each agent and instance]({beside('finals.csv').name}),
+[all searches]({results.name}); `emplace benchmark page {results.name} MORE... -o {page.name}` adds more results.
 """, encoding="utf-8")
-    return [page, *(beside(f"{name}.svg") for name in drawn), beside("scores.csv"), beside("finals.csv")]
+    return [page, *(beside(f"{name}.svg") for name in drawn), beside("scores.csv"), beside("finals.csv"), results]

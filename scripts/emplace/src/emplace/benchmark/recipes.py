@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import tempfile
@@ -50,10 +51,14 @@ def make(folder: str | os.PathLike[str], names: list[str] | None = None) -> list
             entry = freeze(name, recipe, path, beside=at)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-        before = read_known(at).get(name, {})
-        store(at, name, {**(before if before.get("sha256") == entry["sha256"] else {}), **entry})
+        store(at, name, functools.partial(_renewed, entry))
         made.append(name)
     return made
+
+
+def _renewed(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Returns the entry of an instance that was made again."""
+    return {**(before if before.get("sha256") == entry["sha256"] else {}), **entry}
 
 
 def freeze(name: str, recipe: Mapping[str, Any], path: pathlib.Path, beside: pathlib.Path) -> dict[str, Any]:

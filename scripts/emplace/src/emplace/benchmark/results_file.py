@@ -1,6 +1,7 @@
 """Results of the benchmark in one HDF5 file, small enough to be sent to others.
 
-  /                 format "emplace-benchmark", version 1, run (JSON: run.json), not_run (searches without results)
+  /                 format "emplace-benchmark", version 1, run (JSON: run.json; of several runs `budgets` instead of
+                    `budget`), not_run (searches without results)
   /runs/COLUMN      [runs] a column of Results.runs each
   /improvements/COLUMN  [rows] the evaluations that found a better placement than all before
   /placements       uint8 [sum of ops] best placements as device indices of ops, one after another: that of a run begins
@@ -9,6 +10,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -29,6 +31,7 @@ TEXTS = ("problem", "sha256", "split", "agent", "settings", "status", "error", "
 NUMBERS = {"seed": np.int64, "evaluations": np.int64, "seconds": float, "best_step_time_ns": float, "bound_ns": np.int64,
            "placement": np.int64}
 IMPROVEMENTS = {"run": np.int64, "evaluation": np.int64, "wall_seconds": float, "best_step_time_ns": float}
+STEP = 1e-3  # improvements by less are left out of a summary
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,14 @@ def pack(folder: str | os.PathLike[str]) -> pathlib.Path:
 
 def write(path: pathlib.Path, runs: pd.DataFrame, improvements: pd.DataFrame, placements: npt.NDArray[np.uint8],
           record: dict[str, Any], not_run: int = 0) -> pathlib.Path:
-    """Writes a file and renames it into place. record: the content of run.json. Returns path."""
+    """Writes a file and renames it into place. record: the content of `run`. Returns path."""
     temporary = path.with_suffix(".tmp")
     with h5py.File(temporary, "w") as file:
         file.attrs.update(format=FORMAT, version=VERSION, run=json.dumps(record), not_run=not_run)
         for name in TEXTS:
-            file[f"runs/{name}"] = runs[name].astype(str).to_numpy(object)
+            texts = [text.encode() for text in runs[name].astype(str)]
+            length = max(1, *map(len, texts), 0)  # HDF5 compresses texts of one length only
+            _compressed(file, f"runs/{name}", np.array(texts, h5py.string_dtype("utf-8", length)))
         for table, columns, frame in (("runs", NUMBERS, runs), ("improvements", IMPROVEMENTS, improvements)):
             for name, kind in columns.items():
                 _compressed(file, f"{table}/{name}", frame[name].to_numpy(kind))
@@ -101,6 +106,28 @@ def write(path: pathlib.Path, runs: pd.DataFrame, improvements: pd.DataFrame, pl
 
 def _compressed(file: h5py.File, name: str, values: npt.NDArray[Any]) -> None:
     file.create_dataset(name, data=values, **({"compression": "gzip", "shuffle": True} if len(values) > 1000 else {}))
+
+
+def summary(loaded: Results) -> Results:
+    """Returns the results without placements, and without improvements by less than 0.1 % except the last of each run."""
+    numbers = {run: number for number, run in enumerate(loaded.runs["run"])}
+    rows = loaded.improvements[loaded.improvements["run"].isin(numbers)].sort_values(["run", "evaluation"])
+    kept, least, of = [], np.inf, -1
+    for run, value in zip(rows["run"], rows["best_step_time_ns"]):
+        least = np.inf if run != of else least
+        kept.append(value <= (1 - STEP) * least)
+        least, of = value if kept[-1] else least, run
+    rows = rows[np.array(kept, bool) | ~rows.duplicated("run", keep="last")]
+    rows = rows.assign(run=rows["run"].map(numbers), wall_seconds=rows["wall_seconds"].round(4))
+    runs = loaded.runs.assign(run=range(len(numbers)), placement=-1)
+    return dataclasses.replace(loaded, runs=runs.reset_index(drop=True), improvements=rows.reset_index(drop=True), placements={})
+
+
+def save(loaded: Results, path: pathlib.Path) -> pathlib.Path:
+    """Writes a summary as one file. Returns path."""
+    record = {"budgets": loaded.budgets, "machines": loaded.machines,
+              "instances": dict(zip(loaded.runs["problem"], loaded.runs["sha256"]))}
+    return write(path, loaded.runs, loaded.improvements, np.zeros(0, np.uint8), record, loaded.not_run)
 
 
 def load(paths: Iterable[str | os.PathLike[str]]) -> Results:
@@ -129,7 +156,8 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> Results:
             together.loc[rows.index, "agent"] = f"{agent} (" + rows["source"] + ")"
     return Results(together, pd.concat(improvements, ignore_index=True),
                    [machine for record in records for machine in record["machines"]],
-                   list(dict.fromkeys(record["budget"] for record in records)), not_run, placements)
+                   list(dict.fromkeys(text for record in records for text in record.get("budgets") or [record["budget"]])),
+                   not_run, placements)
 
 
 def _open(given: str) -> h5py.File:
