@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import subprocess
 import sys
 
 import emplace
+from emplace import command_line
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LLAMA = os.path.join(HERE, "llama_small.json")  # 16 layers, 0.9 billion parameters, 1.9 GB in bf16
@@ -92,12 +92,11 @@ def main() -> int:
         model, *rest = what[target]
         model = small_onnx(f"{options.folder}/towers.onnx") if model == "MAKE_ONNX" else model
         stem = f"{options.folder}/{target.replace('.', '_')}"
-        command = [sys.executable, "-m", "emplace", "place", model, "--for", target, *rest, "--seconds",
-                   options.seconds, "-o", stem]
-        print("$ emplace", *map(shlex.quote, command[3:]), flush=True)
-        done = subprocess.run(command, check=False).returncode
-        if done:
-            return done
+        command = ["place", model, "--for", target, *rest, "--seconds", options.seconds, "-o", stem]
+        print("$ emplace", *map(shlex.quote, command), flush=True)
+        code = command_line.main(command)  # in this process, which imports PyTorch once
+        if code:
+            return code
         print(flush=True)
     return 0
 
