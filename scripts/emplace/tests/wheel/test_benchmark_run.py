@@ -127,7 +127,7 @@ class Scores(TestCase):
 
     def test_a_summary_adds_up(self) -> None:
         """1000 and 998 stay, 999.5 and 997.5 improve by less than 0.1 %, 997.2 is the last; then a seed of another file."""
-        curve = [(1, 1000), (2, 999.5), (3, 998), (4, 997.5), (5.00004, 997.2)]
+        curve = [(1, 1000), (2, 999.5), (3, 998), (4, 997.5), (5, 997.2)]
         results(self.path("a.h5"), [("q", "climb", 0, [(1, 7)], 4, "budget"), ("p", "tabu", 0, curve, 9, "budget")])
         results(self.path("b.h5"), [("p", "tabu", 1, [(1, 990)], 60, "budget")], budget="60s", not_run=2)
         loaded = load([self.path("a.h5"), self.path("b.h5")])

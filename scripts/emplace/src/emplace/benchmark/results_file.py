@@ -90,7 +90,7 @@ def write(path: pathlib.Path, runs: pd.DataFrame, improvements: pd.DataFrame, pl
           record: dict[str, Any], not_run: int = 0) -> pathlib.Path:
     """Writes a file and renames it into place. record: the content of `run`. Returns path."""
     temporary = path.with_suffix(".tmp")
-    with h5py.File(temporary, "w") as file:
+    with h5py.File(temporary, "w", libver="v110") as file:
         file.attrs.update(format=FORMAT, version=VERSION, run=json.dumps(record), not_run=not_run)
         for name in TEXTS:
             texts = [text.encode() for text in runs[name].astype(str)]
@@ -105,7 +105,9 @@ def write(path: pathlib.Path, runs: pd.DataFrame, improvements: pd.DataFrame, pl
 
 
 def _compressed(file: h5py.File, name: str, values: npt.NDArray[Any]) -> None:
-    file.create_dataset(name, data=values, **({"compression": "gzip", "shuffle": True} if len(values) > 1000 else {}))
+    # In one chunk, because equal texts are far apart: after each other come the agents, then the instances.
+    how = {"compression": "gzip", "shuffle": True, "chunks": values.shape} if values.nbytes > 1000 else {}
+    file.create_dataset(name, data=values, **how)
 
 
 def summary(loaded: Results) -> Results:
@@ -118,7 +120,8 @@ def summary(loaded: Results) -> Results:
         kept.append(value <= (1 - STEP) * least)
         least, of = value if kept[-1] else least, run
     rows = rows[np.array(kept, bool) | ~rows.duplicated("run", keep="last")]
-    rows = rows.assign(run=rows["run"].map(numbers), wall_seconds=rows["wall_seconds"].round(4))
+    seconds = rows["wall_seconds"].astype(np.float32).astype(float)  # zeros at the end are compressed
+    rows = rows.assign(run=rows["run"].map(numbers), wall_seconds=seconds)
     runs = loaded.runs.assign(run=range(len(numbers)), placement=-1)
     return dataclasses.replace(loaded, runs=runs.reset_index(drop=True), improvements=rows.reset_index(drop=True), placements={})
 
