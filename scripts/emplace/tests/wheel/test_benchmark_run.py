@@ -51,7 +51,7 @@ def results(path: str, searches: Sequence[Search], budget: str = "4s", not_run: 
             for run, search in enumerate(searches) for i, (at, value) in enumerate(search[3])]
     machines = [{"host": "h", "cores": 2, "evaluations_per_second": 1234, "date": "d"}]
     write(pathlib.Path(path), pd.DataFrame(runs), pd.DataFrame(rows), np.zeros(9, np.uint8),
-          {"budget": budget, "instances": {}, "machines": machines}, not_run)
+          {"budgets": [budget], "instances": {}, "machines": machines}, not_run)
     return load([path])
 
 
@@ -153,7 +153,7 @@ class Scores(TestCase):
         with self.assertRaisesRegex(emplace.InputError, "text.h5: no HDF5 file"):
             load([self.path("text.h5")])
         example = pathlib.Path(HERE).parents[1] / "examples/run.h5"
-        with self.assertRaisesRegex(emplace.InputError, "run.h5: expected format 'emplace-benchmark', version 1, found "
+        with self.assertRaisesRegex(emplace.InputError, "run.h5: expected format 'emplace-benchmark', version 2, found "
                                                         "'emplace-results', version 4"):
             load([example])
 

@@ -164,8 +164,8 @@ def read_known(folder: pathlib.Path) -> dict[str, Any]:
     return found
 
 
-def store(folder: pathlib.Path, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    """Replaces the entry of one instance in known.yaml by change(entry); a new instance has an empty one. Returns the new entry.
+def store(folder: pathlib.Path, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Replaces the entry of one instance in known.yaml by change(entry). A new instance has an empty entry.
 
     The folder is locked meanwhile, so that several processes can change entries, even the same.
     """
@@ -180,8 +180,6 @@ def store(folder: pathlib.Path, name: str, change: Callable[[dict[str, Any]], di
         known[name] = change(known.get(name, {}))
         text = yaml.safe_dump({"instances": dict(sorted(known.items()))}, sort_keys=False, default_flow_style=None, width=120)
         graph_file.write_bytes((_HEAD + text).encode(), folder / KNOWN)
-        entry: dict[str, Any] = known[name]
-        return entry
     finally:
         os.close(descriptor)
 

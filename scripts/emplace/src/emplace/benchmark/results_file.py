@@ -1,7 +1,7 @@
 """Results of the benchmark in one HDF5 file, small enough to be sent to others.
 
-  /                 format "emplace-benchmark", version 1, run (JSON: run.json; of several runs `budgets` instead of
-                    `budget`), not_run (searches without results)
+  /                 format "emplace-benchmark", version 2, run (JSON: budgets, instances and machines as in run.json),
+                    not_run (searches without results)
   /runs/COLUMN      [runs] a column of Results.runs each
   /improvements/COLUMN  [rows] the evaluations that found a better placement than all before
   /placements       uint8 [sum of ops] best placements as device indices of ops, one after another: that of a run begins
@@ -26,7 +26,7 @@ from ..results import load_runs
 from ..results.files import open_results
 from .protocol import RESULTS, RUN, SWEEP
 
-FORMAT, VERSION = "emplace-benchmark", 1
+FORMAT, VERSION = "emplace-benchmark", 2
 TEXTS = ("problem", "sha256", "split", "agent", "settings", "status", "error", "version", "commit", "host", "cpu", "date")
 NUMBERS = {"seed": np.int64, "evaluations": np.int64, "seconds": float, "best_step_time_ns": float, "bound_ns": np.int64,
            "placement": np.int64}
@@ -72,6 +72,7 @@ def pack(folder: str | os.PathLike[str]) -> pathlib.Path:
     at = pathlib.Path(folder)
     loaded = load_runs(at / SWEEP, evaluations="improvements")
     record = json.loads((at / RUN).read_text())
+    record["budgets"] = [record.pop("budget")]
     begins, parts = [], [np.zeros(0, np.uint8)]
     for row in loaded.runs.itertuples():
         begins.append(sum(map(len, parts)) if row.feasible else -1)
@@ -94,7 +95,7 @@ def write(path: pathlib.Path, runs: pd.DataFrame, improvements: pd.DataFrame, pl
         file.attrs.update(format=FORMAT, version=VERSION, run=json.dumps(record), not_run=not_run)
         for name in TEXTS:
             texts = [text.encode() for text in runs[name].astype(str)]
-            length = max(1, *map(len, texts), 0)  # HDF5 compresses texts of one length only
+            length = max([1, *map(len, texts)])  # HDF5 compresses texts of one length only
             _compressed(file, f"runs/{name}", np.array(texts, h5py.string_dtype("utf-8", length)))
         for table, columns, frame in (("runs", NUMBERS, runs), ("improvements", IMPROVEMENTS, improvements)):
             for name, kind in columns.items():
@@ -159,7 +160,7 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> Results:
             together.loc[rows.index, "agent"] = f"{agent} (" + rows["source"] + ")"
     return Results(together, pd.concat(improvements, ignore_index=True),
                    [machine for record in records for machine in record["machines"]],
-                   list(dict.fromkeys(text for record in records for text in record.get("budgets") or [record["budget"]])),
+                   list(dict.fromkeys(text for record in records for text in record["budgets"])),
                    not_run, placements)
 
 
