@@ -15,6 +15,7 @@ if MISSING:
 
 import emplace
 import gymnasium
+import h5py
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -154,8 +155,12 @@ class Scores(TestCase):
             load([self.path("text.h5")])
         example = pathlib.Path(HERE).parents[1] / "examples/run.h5"
         with self.assertRaisesRegex(emplace.InputError, "run.h5: expected format 'emplace-benchmark', version 2, found "
-                                                        "'emplace-results', version 4"):
+                                                        "'emplace-results', version 4$"):
             load([example])
+        with h5py.File(self.path("r.h5"), "a") as file:
+            file.attrs["version"] = 1
+        with self.assertRaisesRegex(emplace.InputError, "found 'emplace-benchmark', version 1; run the searches again"):
+            load([self.path("r.h5")])
 
     def test_pictures_and_page(self) -> None:
         matplotlib.use("Agg")

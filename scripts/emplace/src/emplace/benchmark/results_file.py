@@ -175,5 +175,6 @@ def _open(given: str) -> h5py.File:
         raise InputError(f"{path}: {reason}; expected the results of `emplace benchmark run`") from None
     if (file.attrs.get("format"), file.attrs.get("version")) != (FORMAT, VERSION):
         found = f"{file.attrs.get('format', 'no format')!r}, version {file.attrs.get('version', 'none')}"
-        raise InputError(f"{path}: expected format {FORMAT!r}, version {VERSION}, found {found}")
+        again = "; run the searches again" if file.attrs.get("format") == FORMAT else ""
+        raise InputError(f"{path}: expected format {FORMAT!r}, version {VERSION}, found {found}{again}")
     return file
