@@ -175,6 +175,7 @@ def _open(given: str) -> h5py.File:
         raise InputError(f"{path}: {reason}; expected the results of `emplace benchmark run`") from None
     if (file.attrs.get("format"), file.attrs.get("version")) != (FORMAT, VERSION):
         found = f"{file.attrs.get('format', 'no format')!r}, version {file.attrs.get('version', 'none')}"
-        again = "; run the searches again" if file.attrs.get("format") == FORMAT else ""
+        older = file.attrs.get("format") == FORMAT and file.attrs["version"] < VERSION
+        again = "; run the searches again" if older else ""
         raise InputError(f"{path}: expected format {FORMAT!r}, version {VERSION}, found {found}{again}")
     return file
