@@ -229,7 +229,7 @@ class Protocol(Case):
         command(*arguments, code=1)
         runs = load([self.path("out")]).runs.set_index(["agent", "problem"])
         self.assertEqual(list(runs.index[runs["status"] == "failed"]), [("period_multilevel", "step")])
-        self.assertIn("searches for the period only", runs.loc[("period_multilevel", "step"), "error"])
+        self.assertRegex(runs.loc[("period_multilevel", "step"), "error"], "^period_multilevel: .*searches for the period only")
         table = json.loads(self.run_command("score", self.path("out"), "--json"))["agents"]
         self.assertEqual({row["agent"]: row["fits"] for row in table}, {"heft": 1, "period_multilevel": 0.5})
 

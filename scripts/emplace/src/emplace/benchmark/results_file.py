@@ -82,6 +82,8 @@ def pack(folder: str | os.PathLike[str]) -> pathlib.Path:
     settings = [column for column in loaded.runs if column.startswith("setting.")]
     runs = loaded.runs.assign(
         problem=loaded.runs["graph"], sha256=loaded.runs["graph"].map(record["instances"]), placement=begins,
+        # Without the place in the config that the protocol wrote.
+        error=loaded.runs["error"].str.replace(rf"^\S*{SWEEP}\.yaml:\d+:\d+: ", "", regex=True),
         settings=[json.dumps({key.removeprefix("setting."): value for key, value in row.items() if value == value})
                   for row in loaded.runs[settings].to_dict("records")])
     return write(at / RESULTS, runs, loaded.evaluations, np.concatenate(parts), record, len(loaded.not_run))

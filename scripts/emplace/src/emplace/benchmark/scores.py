@@ -10,7 +10,6 @@ and their gaps count as CAP. Seeds are averaged before instances, so that each i
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping
 
@@ -21,7 +20,7 @@ import pandas as pd
 from ..results.summaries import COMPLETE, best_of_problem, markdown, quantile
 from ..results.targets import FACTOR, number, reaches
 from .instances import Instance, instances
-from .protocol import SWEEP, budget_of
+from .protocol import budget_of
 from .results_file import Results
 
 TIMES = (1, 3, 10, 30, 60, 120, 300, 600, 3600)  # of the shares over time [s]
@@ -167,8 +166,7 @@ def _notes(loaded: Results, known: Mapping[str, float], by_name: Mapping[str, In
     cut = int((~runs["status"].isin([*COMPLETE, "failed"])).sum())
     if cut:
         notes.append(f"not complete: {cut} of {len(runs)} searches")
-    place = re.compile(rf"^\S*{SWEEP}\.yaml:\d+:\d+: ")  # in the config that the protocol wrote
-    notes += [f"failed: {row.agent}, seed {row.seed}, {row.problem}: {place.sub('', row.error)}"
+    notes += [f"failed: {row.agent}, seed {row.seed}, {row.problem}: {row.error}"
               for row in runs[runs["status"] == "failed"].itertuples()]
     for what, names in (
             ("no best known placement, so the best of these searches counts",
