@@ -57,7 +57,7 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
   run({"report", "r.h5", "--no-graph"});
   CHECK(ReadText(files.folder / "r.html").find("\"step_time_ns\":" + best.dump()) !=
         std::string::npos);
-  // Resumed: nothing is left to do, and the placement is written anew.
+  // A resumed run searches nothing more and writes the placement again.
   std::filesystem::remove(files.folder / "r.placement.json");
   std::vector<std::string> again = how;
   again.insert(again.end(), {"--resume", "--quiet"});
@@ -65,7 +65,7 @@ TEST_CASE("an issue order that a search has set is kept with its placement") {
   CHECK(simulated("r.placement.json") == best);
 }
 
-TEST_CASE("what an order is searched for: ops simulated one by one; else no order is set") {
+TEST_CASE("priority searched refuses groups, and without it a run keeps no order") {
   const RunFiles files;
   const ProcessResult grouped = files.Run(
       {"--set", "semantics=stream", "--set", "priority=searched", "--set", "simulate_groups=true"});

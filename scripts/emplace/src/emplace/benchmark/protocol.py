@@ -55,7 +55,7 @@ def run(agents: Iterable[Any], chosen: Sequence[Instance], output: str | os.Path
     _write(folder / "sweep.yaml", sweep_config(agents, chosen, budget, range(first_seed, first_seed + seeds), threads,
                                                  launcher))
     record: dict[str, Any] = json.loads((folder / RUN).read_text()) if resume and (folder / RUN).exists() else {
-        "budget": budget, "instances": {one.name: one.sha256 for one in chosen}, "machines": []}
+        "budgets": [budget], "instances": {one.name: one.sha256 for one in chosen}, "machines": []}
     machine = {"host": platform.node(), "cores": len(os.sched_getaffinity(0)), "evaluations_per_second": round(reference_speed()),
                "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
     record["machines"].append(machine)

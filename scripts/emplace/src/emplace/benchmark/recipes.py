@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import pathlib
 import tempfile
@@ -51,14 +50,9 @@ def make(folder: str | os.PathLike[str], names: list[str] | None = None) -> list
             entry = freeze(name, recipe, path, beside=at)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-        store(at, name, functools.partial(_renewed, entry))
+        store(at, name, lambda before: {**(before if before.get("sha256") == entry["sha256"] else {}), **entry})
         made.append(name)
     return made
-
-
-def _renewed(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Returns the entry of an instance that was made again."""
-    return {**(before if before.get("sha256") == entry["sha256"] else {}), **entry}
 
 
 def freeze(name: str, recipe: Mapping[str, Any], path: pathlib.Path, beside: pathlib.Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Results of the benchmark in one HDF5 file, small enough to be sent to others.
 
-  /                 format "emplace-benchmark", version 2, run (JSON: budgets, instances and machines as in run.json),
+  /                 format "emplace-benchmark", version 2, run (JSON: run.json),
                     not_run (searches without results)
   /runs/COLUMN      [runs] a column of Results.runs each
   /improvements/COLUMN  [rows] the evaluations that found a better placement than all before
@@ -72,7 +72,6 @@ def pack(folder: str | os.PathLike[str]) -> pathlib.Path:
     at = pathlib.Path(folder)
     loaded = load_runs(at / SWEEP, evaluations="improvements")
     record = json.loads((at / RUN).read_text())
-    record["budgets"] = [record.pop("budget")]
     begins, parts = [], [np.zeros(0, np.uint8)]
     for row in loaded.runs.itertuples():
         begins.append(sum(map(len, parts)) if row.feasible else -1)
