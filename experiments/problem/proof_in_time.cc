@@ -34,7 +34,7 @@ bool IsOfAnyOrder(const ProofTask& task) {
 class BoundsOfAnyOrder final : public Evaluator {
  public:
   explicit BoundsOfAnyOrder(std::shared_ptr<const Problem> problem)
-      : problem_(std::move(problem)), bound_(*problem_), masks_(problem_->num_groups()) {}
+      : problem_(std::move(problem)), bound_(*problem_) {}
 
   const Problem& problem() const override { return *problem_; }
   using Evaluator::Evaluate;
@@ -42,11 +42,8 @@ class BoundsOfAnyOrder final : public Evaluator {
                 std::span<Outcome> outcomes,
                 const OutcomeDetail&) override {
     for (std::size_t i = 0; i < placements.size(); ++i) {
-      for (int g = 0; g < problem_->num_groups(); ++g) {
-        masks_[g] = std::uint64_t{1} << placements[i].device[g];
-      }
       outcomes[i] = {};
-      outcomes[i].step_time = bound_(masks_);
+      outcomes[i].step_time = bound_.OfPlacement(placements[i]);
       outcomes[i].devices.resize(problem_->num_devices());
     }
   }
@@ -54,7 +51,6 @@ class BoundsOfAnyOrder final : public Evaluator {
  private:
   std::shared_ptr<const Problem> problem_;
   PartialBound bound_;
-  std::vector<std::uint64_t> masks_;
 };
 
 // Branch and bound that can be interrupted and resumed.

@@ -25,6 +25,7 @@
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/bounds/bounds.h"
+#include "framework/bounds/partial_bound.h"
 #include "framework/results/results_reader.h"
 #include "framework/search/meter.h"
 #include "simulator/reference/reference.h"
@@ -388,6 +389,10 @@ int Simulate(SimulateOptions options, const Command& command) {
   json["bound_method"] = bound.method;
   json["critical_path_ns"] = simple.critical_path;
   json["work_ns"] = simple.work;
+  json["placement_bound_ns"] = nullptr;
+  if (run.objective == Objective::kStepTime) {
+    json["placement_bound_ns"] = PartialBound(*problem).OfPlacement(placement);
+  }
   json["simulated"] = SimulatedToJson(question, is);
   Print(json.dump(2) + "\n");
   return 0;

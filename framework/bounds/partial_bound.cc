@@ -163,6 +163,12 @@ Nanos PartialBound::operator()(std::span<const std::uint64_t> masks) {
   return Exclude(masks_, kMaxNanos);
 }
 
+Nanos PartialBound::OfPlacement(const Placement& placement) {
+  masks_.clear();
+  for (const DeviceIndex d : placement.device) masks_.push_back(std::uint64_t{1} << d);
+  return Exclude(masks_, kMaxNanos);
+}
+
 Nanos PartialBound::Exclude(DeviceMasks& masks, Nanos target) {
   Nanos bound = 0;
   for (bool changed = true; changed && bound <= target;) {

@@ -23,6 +23,7 @@
 #include "framework/base/time.h"
 #include "framework/bounds/delay_graph.h"
 #include "framework/bounds/one_machine.h"
+#include "framework/placement/placement.h"
 #include "framework/search/problem.h"
 
 namespace emplace {
@@ -38,6 +39,9 @@ class PartialBound {
   /// @param masks  [num_groups] nonzero subsets of allowed_devices()
   /// @return no placement within the masks has a shorter step [ns]
   Nanos operator()(std::span<const std::uint64_t> masks);
+
+  /// Returns the bound of one placement, for its steps in every order. [ns]
+  Nanos OfPlacement(const Placement& placement);
 
   /// Returns a bound for the steps that take at most `target`.
   /// @param masks  as above; loses the devices that no placement with such a step uses

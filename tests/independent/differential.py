@@ -97,12 +97,13 @@ def flatten(value, path=()):
     }
 
 
-# What the program says besides: the two bounds one by one, which is the larger, and its settings.
-BESIDES = ("bound_method", "critical_path_ns", "work_ns", "simulated")
+# Keys that the reference does not compute: the bounds one by one, which is the larger, and the settings.
+BESIDES = ("bound_method", "critical_path_ns", "work_ns", "placement_bound_ns", "simulated")
 
 
 def differences(expected, found):
     """[(path, expected, found)] of every field that differs; the number of fields compared."""
+    of_placement, step_time = found["placement_bound_ns"], found["step_time_ns"]
     found = {key: value for key, value in found.items() if key not in BESIDES}
     expected, found = flatten(expected), flatten(found)
     bound = ("bound_ns",)
@@ -112,6 +113,8 @@ def differences(expected, found):
         expected[bound] = value
     paths = sorted(set(expected) | set(found))
     result = []
+    if of_placement is not None and not value <= of_placement <= step_time:
+        result.append((("placement_bound_ns",), f"{value} to {step_time}", of_placement))
     for path in paths:
         a, b = expected.get(path, "absent"), found.get(path, "absent")
         if type(a) is not type(b) or a != b:

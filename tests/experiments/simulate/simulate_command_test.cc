@@ -156,7 +156,8 @@ TEST_CASE("every field that simulator/README.md names, by hand, in the order of 
   // gpu:0. Peak gpu:0: a's and b's outputs while b runs (2 MB), then b's output, c's copy and d's
   // output: 3 MB. (a's output is free when its last reader here, b, is done at 2010.) Peak gpu:1:
   // the copy of a's output and c's own: 2 MB. Bound: a, b, d on their best devices 10 + 2000 + 10
-  // us; work: the 4020 us over two GPUs and a CPU that takes 4 times as long, 4020 / (2 + 1/4).
+  // us; work: the 4020 us over two GPUs and a CPU that takes 4 times as long, 4020 / (2 + 1/4). In
+  // any order this placement takes at least its longest path with transfers, by c: 4030 us.
   const Case c(
       DiamondJson(), ClusterYaml(), R"("a": "gpu:0", "b": "gpu:0", "c": "gpu:1", "d": "gpu:0")");
   REQUIRE(c.result.exit_code == 0);
@@ -180,6 +181,7 @@ TEST_CASE("every field that simulator/README.md names, by hand, in the order of 
     "bound_method": "critical_path",
     "critical_path_ns": 2020000,
     "work_ns": 1786667,
+    "placement_bound_ns": 4030000,
     "simulated": {"placement": "p.json", "semantics": "queue", "priority": "id",
       "objective": "step_time", "count_gaps": false, "costs": "none", "contracted": null}})");
   CHECK(c.json.dump() == expected.dump());

@@ -173,6 +173,8 @@ TEST_CASE("no placement within the masks has a shorter step") {
       REQUIRE(bound(masks) <= outcome.step_time);
       REQUIRE(bound.Exclude(masks, outcome.step_time) <= outcome.step_time);
       for (int g = 0; g < groups; ++g) REQUIRE((masks[g] >> placement.device[g] & 1) == 1);
+      REQUIRE(bound.OfPlacement(placement) >= bound(masks));
+      REQUIRE(bound.OfPlacement(placement) <= outcome.step_time);
     }
   }
 }
