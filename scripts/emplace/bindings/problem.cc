@@ -20,6 +20,7 @@
 #include "framework/base/file.h"
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/lower_bound.h"
+#include "framework/bounds/partial_bound.h"
 #include "framework/cost/cost_model.h"
 #include "scripts/emplace/bindings/bindings.h"
 #include "scripts/emplace/bindings/evaluation.h"
@@ -210,6 +211,22 @@ std::vector<DeviceIndex> Expanded(const PythonProblem& self, nb::handle placemen
   return self.loaded.Expand(RequireSize(self, GivenPlacement(placement)));
 }
 
+Nanos PlacementBoundOf(PythonProblem& self, nb::handle placement) {
+  if (self.searched().objective() != Objective::kStepTime) {
+    throw InputError("placement_bound: expected a problem of objective step_time, got period");
+  }
+  const Placement given = RequireSize(self, GivenPlacement(placement));
+  const Problem& problem = self.searched();
+  for (int g = 0; g < problem.num_groups(); ++g) {
+    if (given.device[g] >= problem.num_devices() || !problem.allowed(g, given.device[g])) {
+      throw InputError(
+          fmt::format("placement: group {} may not run on device {}", g, given.device[g]));
+    }
+  }
+  const nb::gil_scoped_release release;
+  return PartialBound(problem).OfPlacement(given);
+}
+
 nb::ndarray<nb::numpy, DeviceIndex, nb::ndim<1>> Expand(const PythonProblem& self,
                                                         nb::handle placement) {
   auto* devices = new std::vector<DeviceIndex>(Expanded(self, placement));
@@ -344,6 +361,13 @@ void AddProblem(nb::module_& module) {
            "Returns proved lower bounds on the objective of every placement that fits. seconds: "
            "time for the methods of\n`emplace certify`, which improve as long as they run. known: "
            "the objective of a placement [ns], at which they end.")
+      .def("placement_bound",
+           PlacementBoundOf,
+           nb::arg("placement"),
+           nb::sig("def placement_bound(self, placement: numpy.typing.ArrayLike) -> int"),
+           "Returns a lower bound on the step time of one placement in any order of its ops [ns]. "
+           "The rest of its step is\nwaiting that another order, or a better bound, may remove. "
+           "Throws InputError for the objective period.")
       .def("best_single_device",
            SingleDeviceOf,
            "(name, step time [ns]) of the fastest device with all ops that may run there on it "

@@ -188,7 +188,17 @@ class Evaluation(TestCase):
     def test_bounds_hold(self) -> None:
         bounds = self.problem.bounds()
         self.assertLessEqual(max(bounds.critical_path, bounds.work), bounds.value)
-        self.assertLessEqual(bounds.value, self.problem.evaluate(random_placements(self.problem, 64)).step_time.min())
+        placements = random_placements(self.problem, 64)
+        times = self.problem.evaluate(placements).step_time
+        self.assertLessEqual(bounds.value, times.min())
+        for placement, time in zip(placements[:4], times):
+            self.assertLessEqual(bounds.value, self.problem.placement_bound(placement))
+            self.assertLessEqual(self.problem.placement_bound(placement), time)
+        with self.assertRaisesRegex(emplace.InputError, "placement: group 0 may not run on device 5"):
+            self.problem.placement_bound(np.full(self.problem.num_groups, 5, np.uint8))
+        period = emplace.Problem("inception_v3", "4xk80", objective="period")
+        with self.assertRaisesRegex(emplace.InputError, "expected a problem of objective step_time, got period"):
+            period.placement_bound(np.zeros(period.num_groups, np.uint8))
 
 
 if __name__ == "__main__":

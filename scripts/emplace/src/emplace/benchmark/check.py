@@ -48,6 +48,11 @@ def _check(one: Instance, slow: bool) -> Checked:
             errors.append(f"{one.placement_path}: does not fit into memory")
         if value != one.best.value:
             errors.append(f"{one.placement_path}: takes {value} ns; known.yaml says {one.best.value} ns")
+        if one.best.any_order is not None:
+            any_order = problem.placement_bound(one.best_placement(problem))
+            if any_order < one.best.any_order:
+                errors.append(f"{one.placement_path}: takes at least {any_order} ns in any order; known.yaml says "
+                              f"{one.best.any_order} ns")
     if one.bound is None:
         return Checked(one.name, errors, "no bound")
     if one.best is not None and one.bound.value > one.best.value:

@@ -55,15 +55,17 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([_record(one) for one in chosen], indent=1))
         return 0
-    rows = [["instance", "tier", "ops", "groups", "devices", "semantics", "best [ms]", "bound [ms]", "gap", "by"]]
+    rows = [["instance", "tier", "ops", "groups", "devices", "semantics", "best [ms]", "bound [ms]", "gap", "order",
+             "by"]]
     for one in chosen:
         size = one.features
         rows.append([one.name, one.tier, str(size["num_ops"]), str(size["num_groups"]), str(size["num_devices"]),
                      one.semantics if one.objective == "step_time" else one.objective,
                      "-" if one.best is None else f"{one.best.value / 1e6:.6g}",
                      "-" if one.bound is None else f"{one.bound.value / 1e6:.6g}",
-                     "-" if one.gap is None else f"{one.gap:.2%}", "-" if one.best is None else one.best.by])
-    print(table(rows, left=(0, 1, 5, 9)))
+                     "-" if one.gap is None else f"{one.gap:.2%}",
+                     "-" if one.order_gap is None else f"{one.order_gap:.2%}", "-" if one.best is None else one.best.by])
+    print(table(rows, left=(0, 1, 5, 10)))
     return 0
 
 
@@ -73,7 +75,8 @@ def _record(one: Instance) -> dict[str, Any]:
             "features": one.features,
             "best_ns": None if one.best is None else one.best.value, "found_by": None if one.best is None else one.best.by,
             "bound_ns": None if one.bound is None else one.bound.value,
-            "proved_by": None if one.bound is None else one.bound.method, "gap": one.gap}
+            "proved_by": None if one.bound is None else one.bound.method, "gap": one.gap,
+            "best_in_any_order_ns": None if one.best is None else one.best.any_order, "order_gap": one.order_gap}
 
 
 def _check(options: argparse.Namespace) -> int:

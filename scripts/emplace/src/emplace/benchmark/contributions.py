@@ -109,7 +109,10 @@ def take(folder: pathlib.Path, one: Instance, problem: Problem, placement: npt.N
         if not taken:
             return entry
         problem.write_placement(placement, str(one.placement_path))
-        return {**entry, "best": {"value": value, "by": by, "date": datetime.date.today().isoformat()}}
+        best = {"value": value, "by": by, "date": datetime.date.today().isoformat()}
+        if one.objective == "step_time":
+            best["any_order"] = problem.placement_bound(placement)
+        return {**entry, "best": best}
 
     store(folder, one.name, better)
     return taken

@@ -29,11 +29,15 @@ _HEAD = """\
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """The best known placement: its objective [ns], the agent that found it, and the date (YYYY-MM-DD)."""
+    """The best known placement: its objective [ns], the agent that found it, and the date (YYYY-MM-DD).
+
+    any_order: a lower bound on its step time in any order of its ops [ns]; None: not known, as for a period
+    """
 
     value: int
     by: str
     date: str
+    any_order: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +90,13 @@ class Instance:
         if self.best is None or self.bound is None or self.bound.value <= 0:
             return None
         return self.best.value / self.bound.value - 1
+
+    @property
+    def order_gap(self) -> float | None:
+        """Part of the gap that no other placement explains: best / best.any_order - 1. None: not known."""
+        if self.best is None or self.best.any_order is None:
+            return None
+        return self.best.value / self.best.any_order - 1
 
     @property
     def placement_path(self) -> pathlib.Path:
