@@ -103,7 +103,7 @@ BESIDES = ("bound_method", "critical_path_ns", "work_ns", "placement_bound_ns", 
 
 def differences(expected, found):
     """[(path, expected, found)] of every field that differs; the number of fields compared."""
-    of_placement, step_time = found["placement_bound_ns"], found["step_time_ns"]
+    of_placement, step_time = found.get("placement_bound_ns"), found.get("step_time_ns")
     found = {key: value for key, value in found.items() if key not in BESIDES}
     expected, found = flatten(expected), flatten(found)
     bound = ("bound_ns",)
@@ -113,7 +113,7 @@ def differences(expected, found):
         expected[bound] = value
     paths = sorted(set(expected) | set(found))
     result = []
-    if of_placement is not None and not value <= of_placement <= step_time:
+    if None not in (of_placement, value, step_time) and not value <= of_placement <= step_time:
         result.append((("placement_bound_ns",), f"{value} to {step_time}", of_placement))
     for path in paths:
         a, b = expected.get(path, "absent"), found.get(path, "absent")

@@ -43,13 +43,14 @@ def _check(one: Instance, slow: bool) -> Checked:
                       f"{checksum(one.path)}, expected {one.sha256}")
     problem = one.problem(threads=1)
     if one.best is not None:
-        value, fits = reference(one, problem, one.best_placement(problem))
+        placement = one.best_placement(problem)
+        value, fits = reference(one, problem, placement)
         if not fits:
             errors.append(f"{one.placement_path}: does not fit into memory")
         if value != one.best.value:
             errors.append(f"{one.placement_path}: takes {value} ns; known.yaml says {one.best.value} ns")
         if one.best.any_order is not None:
-            any_order = problem.placement_bound(one.best_placement(problem))
+            any_order = problem.placement_bound(placement)
             if any_order < one.best.any_order:
                 errors.append(f"{one.placement_path}: takes at least {any_order} ns in any order; known.yaml says "
                               f"{one.best.any_order} ns")

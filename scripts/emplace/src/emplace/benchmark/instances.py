@@ -93,7 +93,7 @@ class Instance:
 
     @property
     def order_gap(self) -> float | None:
-        """Part of the gap that no other placement explains: best / best.any_order - 1. None: not known."""
+        """Waiting in the best placement that bounds do not count: best / best.any_order - 1. None: not known."""
         if self.best is None or self.best.any_order is None:
             return None
         return self.best.value / self.best.any_order - 1
