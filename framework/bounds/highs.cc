@@ -51,7 +51,8 @@ std::string Numbers(std::span<const double> values) {
 // Returns the program as a line of JSON, with a row for the cutoff if it has one.
 std::string ProgramText(LinearModel model,
                         const std::vector<std::vector<int>>& choices,
-                        double cutoff) {
+                        double cutoff,
+                        double gap) {
   if (!std::isinf(cutoff)) {
     std::vector<std::pair<int, double>> cost;
     for (int c = 0; c < model.num_columns(); ++c) cost.emplace_back(c, model.cost[c]);
@@ -63,7 +64,8 @@ std::string ProgramText(LinearModel model,
   }
   return fmt::format(
       "{{\"cost\":{},\"lower\":{},\"upper\":{},\"row_lower\":{},\"row_upper\":{},\"row_begin\":{},"
-      "\"column\":{},\"value\":{},\"whole\":{}}}\n",
+      "\"column\":{},\"value\":{},\"whole\":{},"
+      "\"gap\":{}}}\n",
       Numbers(model.cost),
       Numbers(model.lower),
       Numbers(model.upper),
@@ -72,7 +74,8 @@ std::string ProgramText(LinearModel model,
       model.row_begin,
       model.column,
       Numbers(model.value),
-      whole);
+      whole,
+      gap);
 }
 
 }  // namespace
@@ -165,10 +168,11 @@ struct HighsSearch::Process {
 
 HighsSearch::HighsSearch(const LinearModel& model,
                          const std::vector<std::vector<int>>& choices,
-                         double cutoff)
+                         double cutoff,
+                         double gap)
     : process_(std::make_unique<Process>()) {
   process_->cutoff = cutoff;
-  process_->unsent = ProgramText(model, choices, cutoff);
+  process_->unsent = ProgramText(model, choices, cutoff, gap);
   process_->Start();
 }
 

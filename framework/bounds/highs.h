@@ -28,9 +28,11 @@ class HighsSearch {
  public:
   /// @param choices  as BranchOptions::choices
   /// @param cutoff   solutions from this value on are not wanted; kNoLimit: all are
+  /// @param gap      ends when the bound and the best solution differ by this share
   HighsSearch(const LinearModel& model,
               const std::vector<std::vector<int>>& choices,
-              double cutoff = kNoLimit);
+              double cutoff = kNoLimit,
+              double gap = 0);
   ~HighsSearch();
   HighsSearch(const HighsSearch&) = delete;
   HighsSearch& operator=(const HighsSearch&) = delete;

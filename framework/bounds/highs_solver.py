@@ -1,7 +1,7 @@
 """Solves one mixed-integer program by HiGHS (package highspy) for framework/bounds/highs.cc.
 
 Standard input has the program as a line of JSON: cost, lower, upper (columns), row_lower, row_upper, row_begin, column, value
-(rows), and whole (columns that are 0 or 1). Lines of standard output are
+(rows), whole (columns that are 0 or 1), and gap (relative, at which it ends). Lines of standard output are
 
     missing REASON          there is no highspy
     bound VALUE             a larger lower bound
@@ -43,7 +43,7 @@ def main():
         kinds[column] = highspy.HighsVarType.kInteger
     lp.integrality_ = kinds
     solver = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0)):
+    for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", model["gap"]), ("mip_abs_gap", 0.0)):
         solver.setOptionValue(option, value)
     best = -float("inf")
 

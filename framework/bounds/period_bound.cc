@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/highs.h"
@@ -16,7 +18,37 @@ namespace {
 
 // Each PeriodMethod ends at this share of the time.
 constexpr std::array<double, kNumPeriodMethods> kShare = {0.4, 0.5, 0.8, 1};
+// HiGHS on the program of classes ends after this share of the time, but not before it could start,
+// or at this gap.
+constexpr double kClassesShare = 0.4, kClassesSeconds = 4;
+constexpr double kClassesGap = 1e-4;
 constexpr int kListenMilliseconds = 20;
+
+// A program that HiGHS solves.
+struct HighsProof {
+  const char* method;
+  PeriodProgramme programme;
+  HighsSearch search;
+
+  HighsProof(const char* name,
+             const CompiledPeriod& problem,
+             Nanos known,
+             std::span<const int> class_of,
+             double gap)
+      : method(name),
+        programme(problem, known, class_of),
+        search(programme.model, programme.columns, programme.Cutoff(known), gap) {}
+};
+
+// Returns whether there are several classes, and one of them has several devices.
+bool AreClassesOfUse(std::span<const int> class_of) {
+  bool several = false, grouped = false;
+  for (std::size_t d = 0; d < class_of.size(); ++d) {
+    several = several || class_of[d] != class_of[0];
+    grouped = grouped || class_of[d] != static_cast<int>(d);
+  }
+  return several && grouped;
+}
 
 }  // namespace
 
@@ -58,16 +90,27 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   if (options.seconds <= 0 || reached()) return best;
 
   const Nanos known = std::min(options.known, MostPeriod(given));
-  std::optional<PeriodProgramme> whole;  // for HiGHS, if it is there
-  std::optional<HighsSearch> highs;
-  if (WhyNoHighs().empty()) {
-    whole.emplace(given, known);
-    highs.emplace(whole->model, whole->columns, whole->Cutoff(known));
-  }
+  const std::vector<int> class_of = ClassesOfEqualCosts(given);
+  std::optional<HighsProof> highs;  // if it is there
+  bool of_classes = AreClassesOfUse(class_of);
+  const auto start_highs = [&] {
+    if (of_classes) {
+      highs.emplace("classes", given, known, class_of, kClassesGap);
+    } else {
+      highs.emplace("highs", given, known, std::span<const int>(), 0);
+    }
+  };
+  if (WhyNoHighs().empty()) start_highs();
   const auto listen = [&](int milliseconds) {
     if (!highs) return;
-    highs->Poll(milliseconds,
-                [&](double value) { tell(std::min(whole->ToNanos(value), known), "highs"); });
+    highs->search.Poll(milliseconds, [&](double value) {
+      tell(std::min(highs->programme.ToNanos(value), known), highs->method);
+    });
+    const double end = std::max(kClassesSeconds, kClassesShare * options.seconds);
+    if (of_classes && (highs->search.ended() || seconds() > end)) {
+      of_classes = false;
+      start_highs();
+    }
   };
   const auto stop = [&](PeriodMethod method) {
     options.interrupt.Check();
@@ -87,7 +130,7 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
     };
   }
   ProveByPeriodMethods(problem, proof);
-  while (highs && !highs->ended() && !stop(PeriodMethod::kBranchAndBound)) {
+  while (highs && !highs->search.ended() && !stop(PeriodMethod::kBranchAndBound)) {
     listen(kListenMilliseconds);
   }
   options.interrupt.Check();

@@ -8,10 +8,12 @@
 //   spreading           linear programs over the lengths of items (spreading.h)
 //   device_sets         the sets of groups that one device can have (device_sets.h)
 //   branch_and_bound    the mixed-integer program (period_programme.h, mip.h)
-//   highs               the same program of the problem as given, by HiGHS (highs.h), in a process
-//                       of its own from the begin, if its package is there
+//   classes             the program of classes of devices (period_programme.h) by HiGHS (highs.h),
+//                       if its package is there, in a process of its own beside the others: until
+//                       it is solved, or for 40 % of the time and at least 4 s
+//   highs               then the program of the problem as given, likewise
 //
-// period_methods.h runs those between the first and the last line.
+// period_methods.h runs those between the first line and the last two.
 
 #include "framework/base/time.h"
 #include "framework/bounds/lower_bound.h"

@@ -5,6 +5,11 @@
 // solution with integral x is its period, for any routes. For the most expensive groups u, further
 // rows demand that a device with u pays at least t_u for transfers (device_cuts.h). Without these
 // rows the relaxation would split every group among equal devices, which then pay nothing.
+//
+// In the program of classes, the devices of a class are one device with the time and the memory of
+// all. Transfers within the class are free, and those between two classes take the least time
+// between their devices, so its solutions bound the period from below. It has no equal devices, and
+// finds which groups a single CPU can take from many GPUs.
 
 #include <span>
 #include <vector>
@@ -21,12 +26,18 @@ namespace emplace {
 /// slots, gaps, and the channels that routes share, on which the period does not depend.
 std::vector<int> InterchangeableDevices(const CompiledPeriod& problem);
 
+/// Returns for each device the first one of its class: of equal costs, and that pays alike.
+std::vector<int> ClassesOfEqualCosts(const CompiledPeriod& problem);
+
 /// The program of the placements with a period of less than `known`.
 struct PeriodProgramme {
-  /// @param known  > 0, the period of a placement or larger [ns]
-  PeriodProgramme(const CompiledPeriod& problem, Nanos known);
+  /// @param known     > 0, the period of a placement or larger [ns]
+  /// @param class_of  [num_devices] the first device of the class of each; empty: each device is a
+  ///   class
+  PeriodProgramme(const CompiledPeriod& problem, Nanos known, std::span<const int> class_of = {});
 
-  /// Returns the placement with the device of largest share for each group of a solution.
+  /// Returns the placement with the device of largest share for each group of a solution; with
+  /// classes, the first device of the class.
   Placement Round(std::span<const double> solution) const;
   /// Returns the least integer time that a value bounds from below; 0 for negative values. [ns]
   Nanos ToNanos(double value) const;
@@ -38,7 +49,7 @@ struct PeriodProgramme {
 
   LinearModel model;
   double unit = 1;                        ///< ns of one unit of value
-  std::vector<std::vector<int>> columns;  ///< [num_groups] of x, one per device to try
+  std::vector<std::vector<int>> columns;  ///< [num_groups] of x, one per class to try
   std::vector<double> weight;             ///< [num_groups] largest are decided first
 
  private:

@@ -3,6 +3,7 @@
 // Definitions shared by the bounds of the period (period_bound.h).
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "framework/base/time.h"
@@ -44,6 +45,15 @@ struct ItemTimes {
   const CompiledPeriod& p;
   const Nanos* row;  ///< [num_paths]
 };
+
+/// Returns the least time of an item from one of some devices to one of others. [ns]
+inline Nanos LeastTime(const ItemTimes& times, std::span<const int> from, std::span<const int> to) {
+  Nanos least = kMaxNanos;
+  for (const int source : from) {
+    for (const int reader : to) least = std::min(least, times.at(source, reader));
+  }
+  return least;
+}
 
 /// Returns the least cost of a group on the accepted devices; kMaxNanos if it may run on none. [ns]
 /// @param accept  bool(int device)

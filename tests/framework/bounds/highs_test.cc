@@ -1,5 +1,6 @@
 #include "framework/bounds/highs.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,25 @@ TEST_CASE("HiGHS proves the least value of all choices") {
     }
   }
   CHECK(infeasible > 0);
+}
+
+TEST_CASE("HiGHS ends when the bound is within the gap") {
+  if (!HighsIsThere()) return;
+  constexpr double kGap = 0.3;
+  Rng rng(6);
+  for (int trial = 0; trial < 6; ++trial) {
+    const RandomChoices random(rng);
+    const double least = random.Least();
+    HighsSearch search(random.model, random.choices, kNoLimit, kGap);
+    double bound = -kNoLimit;
+    while (!search.ended()) {
+      search.Poll(100, [&](double value) { bound = value; });
+    }
+    CHECK(search.failure() == "");
+    if (least == kNoLimit) continue;
+    CHECK(bound <= least);
+    CHECK(bound >= least - kGap * std::abs(least) / (1 - kGap) - 1e-5);
+  }
 }
 
 TEST_CASE("a search of HiGHS can be left at any time") {

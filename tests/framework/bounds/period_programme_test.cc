@@ -1,12 +1,15 @@
 #include "framework/bounds/period_programme.h"
 
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "framework/bounds/period_bound.h"
 #include "simulator/simulator.h"
+#include "tests/support/layered_periods.h"
 #include "tests/support/problems.h"
 #include "tests/support/small_periods.h"
 
@@ -52,6 +55,66 @@ TEST_CASE("the programme's solutions are placements with their periods") {
     if (!outcome.feasible) continue;
     CHECK(lp.solution()[0] * programme.unit == doctest::Approx(outcome.step_time));
     CHECK(programme.Round(lp.solution()).device == placement.device);
+  }
+}
+
+// c sends a to two GPUs of equal costs: 4 ns of transfer, and 3 ns from b to d.
+std::shared_ptr<const Problem> CpuAndTwoGpus() {
+  ProblemBuilder builder;
+  for (const char* name : {"c", "g", "h"}) builder.Device(name);
+  builder.AllToAll(0, kGigabytePerSecond);
+  builder.Op("a", {6, 10, 10}, {}, 4);
+  builder.Op("b", {6, 10, 10}, {0}, 3);
+  builder.Op("d", {6, 10, 10}, {1});
+  return WithObjective(*builder.Build(), Objective::kPeriod);
+}
+
+// Returns the least value of a program of classes for a placement. [ns]
+double ValueOf(const PeriodProgramme& programme,
+               std::span<const int> class_of,
+               const Placement& placement) {
+  std::vector<int> classes;  // in the order of the columns
+  for (int d = 0; d < static_cast<int>(class_of.size()); ++d) {
+    if (class_of[d] == d) classes.push_back(d);
+  }
+  LinearProgramme lp(programme.model);
+  for (std::size_t g = 0; g < programme.columns.size(); ++g) {
+    REQUIRE(programme.columns[g].size() == classes.size());
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      const bool here = classes[i] == class_of[placement.device[g]];
+      lp.SetBounds(programme.columns[g][i], here, here);
+    }
+  }
+  REQUIRE(lp.Solve({}) == LinearProgramme::Status::kOptimal);
+  return lp.solution()[0] * programme.unit;
+}
+
+TEST_CASE("a class has the time of all its devices, and free transfers within") {
+  const auto problem = CpuAndTwoGpus();
+  const CompiledPeriod compiled(*problem);
+  const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
+  CHECK(class_of == std::vector<int>{0, 1, 1});
+  const PeriodProgramme programme(compiled, MostPeriod(compiled), class_of);
+  // c: 6 + 4 to send a. Both GPUs: (4 + 10 + 10) / 2; b -> d is free.
+  CHECK(ValueOf(programme, class_of, {{0, 1, 2}}) == doctest::Approx(12));
+  // c: 6 + 6 + 3; the GPUs (3 + 10) / 2.
+  CHECK(ValueOf(programme, class_of, {{0, 0, 1}}) == doctest::Approx(15));
+  CHECK(ValueOf(programme, class_of, {{2, 2, 1}}) == doctest::Approx(15));  // 30 / 2
+}
+
+TEST_CASE("the program of classes is at most the period of each placement") {
+  Rng rng(12);
+  for (int trial = 0; trial < 4 * EMPLACE_TEST_SCALE; ++trial) {
+    const auto problem = LayeredPeriod(rng, {.layers = 1, .memory = 10});
+    const auto simulator = MakeSimulator(problem, {});
+    const CompiledPeriod compiled(*problem);
+    const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
+    const PeriodProgramme programme(compiled, MostPeriod(compiled), class_of);
+    for (int i = 0; i < 20; ++i) {
+      const Placement placement = RandomPlacement(rng, *problem);
+      const auto period = static_cast<double>(simulator->Evaluate(placement).step_time);
+      CHECK(ValueOf(programme, class_of, placement) <= period * (1 + 1e-9));
+    }
   }
 }
 
