@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -84,6 +85,7 @@ struct HighsSearch::Process {
   int socket = -1;
   pid_t id = -1;
   std::string unsent, received;
+  int num_columns;
   double cutoff, bound = -kNoLimit;
   bool ended = false;
   std::string failure;
@@ -131,6 +133,15 @@ struct HighsSearch::Process {
     failure = std::move(why);
   }
 
+  std::vector<double> ReadSolution(const std::string& columns) const {
+    std::vector<double> solution(num_columns, 0);
+    std::istringstream words(columns);
+    for (int column; words >> column;) {
+      if (column >= 0 && column < num_columns) solution[column] = 1;
+    }
+    return solution;
+  }
+
   // Waits until the process takes or gives something, at most for a time.
   void Exchange(int milliseconds) {
     pollfd waiting{.fd = socket,
@@ -148,11 +159,14 @@ struct HighsSearch::Process {
     if (size == 0) End("its process ended without a result");
   }
 
-  void ReadLine(const std::string& line, const std::function<void(double)>& improved) {
+  void ReadLine(const std::string& line,
+                const std::function<void(double)>& improved,
+                const std::function<void(std::span<const double>)>& found) {
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string word = line.substr(0, space);
     const std::string rest = line.substr(std::min(space + 1, line.size()));
     if (word == "missing") return End(rest);
+    if (word == "solution" && found) found(ReadSolution(rest));
     if (word != "bound" && word != "done") return;
     const double value = std::strtod(rest.c_str(), nullptr);
     const double next = std::isinf(value) && value > 0
@@ -171,6 +185,7 @@ HighsSearch::HighsSearch(const LinearModel& model,
                          double cutoff,
                          double gap)
     : process_(std::make_unique<Process>()) {
+  process_->num_columns = model.num_columns();
   process_->cutoff = cutoff;
   process_->unsent = ProgramText(model, choices, cutoff, gap);
   process_->Start();
@@ -178,14 +193,16 @@ HighsSearch::HighsSearch(const LinearModel& model,
 
 HighsSearch::~HighsSearch() = default;
 
-void HighsSearch::Poll(int milliseconds, const std::function<void(double)>& improved) {
+void HighsSearch::Poll(int milliseconds,
+                       const std::function<void(double)>& improved,
+                       const std::function<void(std::span<const double>)>& found) {
   Process& process = *process_;
   if (process.ended) return;
   process.Exchange(milliseconds);
   for (std::size_t end; (end = process.received.find('\n')) != std::string::npos;) {
     const std::string line = process.received.substr(0, end);
     process.received.erase(0, end + 1);
-    process.ReadLine(line, improved);
+    process.ReadLine(line, improved, found);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,11 @@ class HighsSearch {
   /// Waits for news of the search, and calls `improved` with each better lower bound on all
   /// solutions below the cutoff; with the cutoff if there are none.
   /// @param milliseconds  longest time to wait
-  void Poll(int milliseconds, const std::function<void(double)>& improved);
+  /// @param found         if set, called with each better solution: 1 for the chosen columns, 0 for
+  ///   all others [num_columns]
+  void Poll(int milliseconds,
+            const std::function<void(double)>& improved,
+            const std::function<void(std::span<const double>)>& found = {});
   bool ended() const;
   /// Returns why the search ended without a result; empty: it did not.
   const std::string& failure() const;

@@ -5,6 +5,7 @@ Standard input has the program as a line of JSON: cost, lower, upper (columns), 
 
     missing REASON          there is no highspy
     bound VALUE             a larger lower bound
+    solution COLUMN...      a better solution: the columns of whole that are 1
     done VALUE              the bound at the end; inf: no solution
 
 Other lines are of HiGHS itself. The process ends when its input is closed.
@@ -54,13 +55,20 @@ def main():
             best = bound
             tell("bound", repr(float(bound)))
 
+    whole = np.array(model["whole"], dtype=int)
+
+    def give(solution):
+        tell("solution", *whole[np.array(solution)[whole] > 0.5])
+
     solver.cbMipInterrupt += look
+    solver.cbMipImprovingSolution += lambda event: give(event.data_out.mip_solution)
     solver.passModel(lp)
     solver.run()
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
         tell("done", "inf")
     elif status == highspy.HighsModelStatus.kOptimal:
+        give(solver.getSolution().col_value)
         tell("done", repr(float(solver.getInfo().mip_dual_bound)))
     else:
         tell("done", repr(best))

@@ -18,8 +18,8 @@ namespace {
 
 // Each PeriodMethod ends at this share of the time.
 constexpr std::array<double, kNumPeriodMethods> kShare = {0.4, 0.5, 0.8, 1};
-// HiGHS on the program of classes ends after this share of the time, but not before it could start,
-// or at this gap.
+// HiGHS ends the program of classes at this gap, or after this share of the time and these seconds,
+// which leave time to start its process.
 constexpr double kClassesShare = 0.4, kClassesSeconds = 4;
 constexpr double kClassesGap = 1e-4;
 constexpr int kListenMilliseconds = 20;
@@ -101,11 +101,21 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
     }
   };
   if (WhyNoHighs().empty()) start_highs();
+  const auto found = [&](const Placement& placement) {
+    const Nanos period = options.found(placement);
+    target = std::min(target, period);
+    return period;
+  };
   const auto listen = [&](int milliseconds) {
     if (!highs) return;
-    highs->search.Poll(milliseconds, [&](double value) {
-      tell(std::min(highs->programme.ToNanos(value), known), highs->method);
-    });
+    highs->search.Poll(
+        milliseconds,
+        [&](double value) {
+          tell(std::min(highs->programme.ToNanos(value), known), highs->method);
+        },
+        [&](std::span<const double> solution) {
+          if (options.found && !of_classes) found(highs->programme.Round(solution));
+        });
     const double end = std::max(kClassesSeconds, kClassesShare * options.seconds);
     if (of_classes && (highs->search.ended() || seconds() > end)) {
       of_classes = false;
@@ -122,13 +132,7 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
                     .stop = stop,
                     .told = [&](Nanos bound, PeriodMethod method) { tell(bound, NameOf(method)); },
                     .found = {}};
-  if (options.found) {
-    proof.found = [&](const Placement& placement) {
-      const Nanos period = options.found(placement);
-      target = std::min(target, period);
-      return period;
-    };
-  }
+  if (options.found) proof.found = found;
   ProveByPeriodMethods(problem, proof);
   while (highs && !highs->search.ended() && !stop(PeriodMethod::kBranchAndBound)) {
     listen(kListenMilliseconds);

@@ -1,15 +1,16 @@
 #pragma once
 
 // The mixed-integer program of the period (period_bound.h). x_ud is 1 if group u is on device d.
-// The transfers of each item into d and out of d have their own columns, so that the value of a
-// solution with integral x is its period, for any routes. For the most expensive groups u, further
-// rows demand that a device with u pays at least t_u for transfers (device_cuts.h). Without these
-// rows the relaxation would split every group among equal devices, which then pay nothing.
+// The transfers of each item into d and out of d have their own columns (with two devices, one
+// column for both ends), so that the value of a solution with integral x is its period, for any
+// routes. For the most expensive groups u, further rows demand that a device with u pays at least
+// t_u for transfers (device_cuts.h). Without these rows the relaxation would split every group
+// among equal devices, which then pay nothing.
 //
-// In the program of classes, the devices of a class are one device with the time and the memory of
-// all. Transfers within the class are free, and those between two classes take the least time
-// between their devices, so its solutions bound the period from below. It has no equal devices, and
-// finds which groups a single CPU can take from many GPUs.
+// In the program of classes, all devices of a class are one device, with the time and the memory of
+// all. A transfer within a class takes no time. A transfer between two classes takes the least time
+// between their devices. So the least value is at most the least period. The program has no equal
+// devices. It decides which groups a CPU takes from several GPUs.
 
 #include <span>
 #include <vector>
@@ -26,7 +27,8 @@ namespace emplace {
 /// slots, gaps, and the channels that routes share, on which the period does not depend.
 std::vector<int> InterchangeableDevices(const CompiledPeriod& problem);
 
-/// Returns for each device the first one of its class: of equal costs, and that pays alike.
+/// Returns for each device the first one of its class. The devices of a class have equal costs, and
+/// either all of them pay for transfers or none.
 std::vector<int> ClassesOfEqualCosts(const CompiledPeriod& problem);
 
 /// The program of the placements with a period of less than `known`.

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -37,13 +39,21 @@ TEST_CASE("HiGHS proves the least value of all choices") {
     for (const double cutoff : {1000.0, 8.0}) {
       HighsSearch search(random.model, random.choices, cutoff);
       double bound = -kNoLimit;
+      std::vector<double> best;
       while (!search.ended()) {
-        search.Poll(100, [&](double value) {
-          CHECK(value > bound);
-          bound = value;
-        });
+        search.Poll(
+            100,
+            [&](double value) {
+              CHECK(value > bound);
+              bound = value;
+            },
+            [&](std::span<const double> solution) {
+              best.assign(solution.begin(), solution.end());
+            });
       }
       CHECK(search.failure() == "");
+      CHECK(best.empty() == (least > cutoff));
+      if (!best.empty()) CHECK(random.ValueOf(best) == doctest::Approx(least).epsilon(2e-6));
       if (least > cutoff) {
         CHECK(bound == cutoff);
       } else {

@@ -37,26 +37,31 @@ struct RandomChoices {
     }
   }
 
+  // The least value with these columns, [num_columns] 0 or 1; kNoLimit if they violate a row.
+  double ValueOf(std::vector<double> x) const {
+    x[0] = 0;
+    for (int i = 0; i < model.num_rows(); ++i) {
+      double sum = 0;
+      bool has_period = false;
+      for (int e = model.row_begin[i]; e < model.row_begin[i + 1]; ++e) {
+        sum += model.value[e] * x[model.column[e]];
+        has_period |= model.column[e] == 0;
+      }
+      if (has_period) x[0] = std::max(x[0], -sum + x[0]);
+      if (!has_period && (sum < model.row_lower[i] || sum > model.row_upper[i])) return kNoLimit;
+    }
+    double value = 0;
+    for (int c = 0; c < model.num_columns(); ++c) value += model.cost[c] * x[c];
+    return value;
+  }
+
   // The least value of all choices; kNoLimit if none keeps the rows.
   double Least() const {
     std::vector<double> x(model.num_columns(), 0);
     double best = kNoLimit;
     const auto visit = [&](auto&& self, std::size_t choice) -> void {
       if (choice == choices.size()) {
-        x[0] = 0;
-        for (int i = 0; i < model.num_rows(); ++i) {
-          double sum = 0;
-          bool has_period = false;
-          for (int e = model.row_begin[i]; e < model.row_begin[i + 1]; ++e) {
-            sum += model.value[e] * x[model.column[e]];
-            has_period |= model.column[e] == 0;
-          }
-          if (has_period) x[0] = std::max(x[0], -sum + x[0]);
-          if (!has_period && sum > model.row_upper[i]) return;
-        }
-        double value = 0;
-        for (int c = 0; c < model.num_columns(); ++c) value += model.cost[c] * x[c];
-        best = std::min(best, value);
+        best = std::min(best, ValueOf(x));
         return;
       }
       for (const int c : choices[choice]) {
