@@ -9,7 +9,9 @@
 
 #include <doctest/doctest.h>
 
+#include "framework/bounds/lower_bound.h"
 #include "tests/framework/bounds/random_choices.h"
+#include "tests/support/layered_periods.h"
 #include "tests/support/paths.h"
 
 using namespace emplace;
@@ -82,6 +84,17 @@ TEST_CASE("HiGHS ends when the bound is within the gap") {
     CHECK(bound <= least);
     CHECK(bound >= least - kGap * std::abs(least) / (1 - kGap) - 1e-5);
   }
+}
+
+TEST_CASE("HiGHS bounds the period by classes of devices") {
+  if (!HighsIsThere()) return;
+  Rng rng(9);
+  const auto problem = LayeredPeriod(rng, {.layers = 12, .num_devices = 4});
+  struct Proved {};
+  const auto look = [](const LowerBound& bound) {
+    if (bound.method == "classes") throw Proved();
+  };
+  CHECK_THROWS_AS(ProveBound(*problem, {.seconds = 60, .improved = look}), Proved);
 }
 
 TEST_CASE("a search of HiGHS can be left at any time") {

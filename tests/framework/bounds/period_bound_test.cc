@@ -1,7 +1,6 @@
 #include "framework/bounds/period_bound.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -81,20 +80,6 @@ TEST_CASE("a larger graph: spreading proves more than the work") {
   const LowerBound work = ProveBound(*problem);
   const LowerBound spread = ProveBound(*problem, {.seconds = 2});
   CHECK(spread.value > work.value);
-}
-
-TEST_CASE("HiGHS proves a bound by classes of devices") {
-  if (std::getenv("EMPLACE_PYTHON") == nullptr) {
-    MESSAGE("SKIPPED, NOT TESTED: no EMPLACE_PYTHON");
-    return;
-  }
-  Rng rng(9);
-  const auto problem = LayeredPeriod(rng, {.layers = 12, .num_devices = 4});
-  struct Proved {};
-  const auto look = [](const LowerBound& bound) {
-    if (bound.method == "classes") throw Proved();
-  };
-  CHECK_THROWS_AS(ProveBound(*problem, {.seconds = 60, .improved = look}), Proved);
 }
 
 }  // namespace
