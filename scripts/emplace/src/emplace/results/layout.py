@@ -58,13 +58,13 @@ def add_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     if not handles:
         return
     widest = max(len(label) for label in handles)
-    columns = max(1, min(len(handles), int(figure.get_figwidth() / (0.55 + 0.078 * widest))))
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / (0.78 + 0.078 * widest))))
     room = 0.12 + 0.2 * math.ceil(len(handles) / columns)  # [in]
     height = figure.get_figheight() + room
     figure.set_figheight(height)
     figure.get_layout_engine().set(rect=(0, room / height, 1, 1 - room / height))
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=columns, frameon=False,
-                  fontsize="small")
+                  fontsize="small", handlelength=4)  # shows two dashes of a dashed line
 
 
 def label_ends(axes: Axes, ends: Mapping[str, tuple[str, float, float]],
