@@ -65,8 +65,7 @@ std::string ProgramText(LinearModel model,
   }
   return fmt::format(
       "{{\"cost\":{},\"lower\":{},\"upper\":{},\"row_lower\":{},\"row_upper\":{},\"row_begin\":{},"
-      "\"column\":{},\"value\":{},\"whole\":{},"
-      "\"gap\":{}}}\n",
+      "\"column\":{},\"value\":{},\"whole\":{},\"gap\":{}}}\n",
       Numbers(model.cost),
       Numbers(model.lower),
       Numbers(model.upper),

@@ -24,20 +24,20 @@ constexpr double kClassesShare = 0.4, kClassesSeconds = 4;
 constexpr double kClassesGap = 1e-4;
 constexpr int kListenMilliseconds = 20;
 
-// A program that HiGHS solves.
+// The program of classes, or of single devices, which HiGHS solves.
 struct HighsProof {
   const char* method;
   PeriodProgramme programme;
   HighsSearch search;
 
-  HighsProof(const char* name,
-             const CompiledPeriod& problem,
-             Nanos known,
-             std::span<const int> class_of,
-             double gap)
-      : method(name),
+  // @param class_of  as of PeriodProgramme
+  HighsProof(const CompiledPeriod& problem, Nanos known, std::span<const int> class_of)
+      : method(class_of.empty() ? "highs" : "classes"),
         programme(problem, known, class_of),
-        search(programme.model, programme.columns, programme.Cutoff(known), gap) {}
+        search(programme.model,
+               programme.columns,
+               programme.Cutoff(known),
+               class_of.empty() ? 0 : kClassesGap) {}
 };
 
 // Returns whether there are several classes, and one of them has several devices.
@@ -94,11 +94,8 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   std::optional<HighsProof> highs;  // if it is there
   bool of_classes = AreClassesOfUse(class_of);
   const auto start_highs = [&] {
-    if (of_classes) {
-      highs.emplace("classes", given, known, class_of, kClassesGap);
-    } else {
-      highs.emplace("highs", given, known, std::span<const int>(), 0);
-    }
+    highs.emplace(
+        given, known, of_classes ? std::span<const int>(class_of) : std::span<const int>());
   };
   if (WhyNoHighs().empty()) start_highs();
   const auto found = [&](const Placement& placement) {

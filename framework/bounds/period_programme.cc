@@ -123,7 +123,7 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p,
   const auto send = [&](int item, int from) {
     const int to = 1 - from;
     const Nanos time = LeastTime(ItemTimes(p, item), classes[from], classes[to]);
-    if (time == 0) return;
+    if (time == 0 || (p.pays[classes[0][0]] == 0 && p.pays[classes[1][0]] == 0)) return;
     const int sent = model.AddColumn(0, 0, 1);
     for (const int k : {from, to}) {
       if (p.pays[classes[k][0]] == 0) continue;

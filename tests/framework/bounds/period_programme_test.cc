@@ -69,10 +69,10 @@ std::shared_ptr<const Problem> CpuAndTwoGpus() {
   return WithObjective(*builder.Build(), Objective::kPeriod);
 }
 
-// Returns the least value of a program of classes for a placement. [ns]
-double ValueOf(const PeriodProgramme& programme,
-               std::span<const int> class_of,
-               const Placement& placement) {
+// Returns the period of a placement by a program of classes. [ns]
+double PeriodByClasses(const PeriodProgramme& programme,
+                       std::span<const int> class_of,
+                       const Placement& placement) {
   std::vector<int> classes;  // in the order of the columns
   for (int d = 0; d < static_cast<int>(class_of.size()); ++d) {
     if (class_of[d] == d) classes.push_back(d);
@@ -96,10 +96,11 @@ TEST_CASE("a class has the time of all its devices, and free transfers within") 
   CHECK(class_of == std::vector<int>{0, 1, 1});
   const PeriodProgramme programme(compiled, MostPeriod(compiled), class_of);
   // c: 6 + 4 to send a. Both GPUs: (4 + 10 + 10) / 2; b -> d is free.
-  CHECK(ValueOf(programme, class_of, {{0, 1, 2}}) == doctest::Approx(12));
+  CHECK(PeriodByClasses(programme, class_of, {{0, 1, 2}}) == doctest::Approx(12));
   // c: 6 + 6 + 3; the GPUs (3 + 10) / 2.
-  CHECK(ValueOf(programme, class_of, {{0, 0, 1}}) == doctest::Approx(15));
-  CHECK(ValueOf(programme, class_of, {{2, 2, 1}}) == doctest::Approx(15));  // 30 / 2
+  CHECK(PeriodByClasses(programme, class_of, {{0, 0, 1}}) == doctest::Approx(15));
+  // All ops on the GPUs: 30 ns of work for two devices.
+  CHECK(PeriodByClasses(programme, class_of, {{2, 2, 1}}) == doctest::Approx(15));
 }
 
 TEST_CASE("the program of classes is at most the period of each placement") {
@@ -113,7 +114,7 @@ TEST_CASE("the program of classes is at most the period of each placement") {
     for (int i = 0; i < 20; ++i) {
       const Placement placement = RandomPlacement(rng, *problem);
       const auto period = static_cast<double>(simulator->Evaluate(placement).step_time);
-      CHECK(ValueOf(programme, class_of, placement) <= period * (1 + 1e-9));
+      CHECK(PeriodByClasses(programme, class_of, placement) <= period * (1 + 1e-9));
     }
   }
 }
