@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-constexpr int kIterationsPerLook = 2000;
+constexpr int kIterationsPerLook = 500;
 constexpr double kWhole = 1e-6;
 
 double ClpLimit(double limit) {

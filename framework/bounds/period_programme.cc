@@ -17,6 +17,218 @@ namespace {
 
 constexpr std::size_t kMostSeeds = 64;  // number of groups whose least transfers are computed
 
+using Row = std::vector<std::pair<int, double>>;  // columns and their factors
+
+// Returns the devices of each class.
+std::vector<std::vector<int>> Classes(std::span<const int> class_of, int num_devices) {
+  std::vector<std::vector<int>> classes;
+  for (int d = 0; d < num_devices; ++d) {
+    const int first = class_of.empty() ? d : class_of[d];
+    const auto own =
+        std::ranges::find_if(classes, [&](const auto& devices) { return devices[0] == first; });
+    if (own == classes.end()) {
+      classes.push_back({d});
+    } else {
+      own->push_back(d);
+    }
+  }
+  return classes;
+}
+
+// Makes the columns and rows of a PeriodProgramme. Each function is called once, in their order.
+class Builder {
+ public:
+  Builder(const CompiledPeriod& problem, Nanos known, std::vector<std::vector<int>> classes)
+      : p_(problem),
+        known_(known),
+        classes_(std::move(classes)),
+        num_classes_(static_cast<int>(classes_.size())),
+        period_(model.AddColumn(1, 0, kMostPeriods)),
+        x_(static_cast<std::size_t>(p_.num_groups) * num_classes_, -1),
+        load_(num_classes_),
+        bytes_(num_classes_),
+        payments_(num_classes_),
+        most_bytes_(num_classes_, 0),
+        times_(num_classes_) {}
+
+  // Adds x, and for each group a row: one class has it.
+  void AddGroups() {
+    for (int g = 0; g < p_.num_groups; ++g) {
+      columns.emplace_back();
+      Row one;
+      Nanos dearest = 0;
+      for (int k = 0; k < num_classes_; ++k) {
+        const int first = classes_[k][0];
+        const Nanos cost = p_.problem.group_cost(g, first);
+        if (cost >= known_) continue;
+        const int column = model.AddColumn(0, 0, 1);
+        x_[static_cast<std::size_t>(g) * num_classes_ + k] = column;
+        device.resize(column + 1, -1);
+        device[column] = first;
+        columns[g].push_back(column);
+        one.emplace_back(column, 1);
+        load_[k].emplace_back(column, -InUnits(cost));
+        bytes_[k].emplace_back(column, static_cast<double>(p_.bytes[g]));
+        most_bytes_[k] += p_.bytes[g];
+        dearest = std::max(dearest, cost);
+      }
+      model.AddRow(1, 1, one);
+      weight.push_back(InUnits(dearest));
+    }
+  }
+
+  // Adds for each item the columns and rows of the times that its transfers take.
+  void AddTransfers() {
+    for (int item = 0; item < p_.num_items; ++item) {
+      for (int k = 0; k < num_classes_; ++k) {
+        if (num_classes_ == 2) {
+          Send(item, k);
+        } else if (Pays(k)) {
+          Pay(item, k, true);
+          Pay(item, k, false);
+        }
+      }
+    }
+  }
+
+  // Adds the rows by which a device with one of the most expensive groups pays its least transfers.
+  void AddLeastTransfers() {
+    std::vector<int> dearest(p_.num_groups);
+    std::iota(dearest.begin(), dearest.end(), 0);
+    std::ranges::stable_sort(dearest, std::greater{}, [&](int g) { return weight[g]; });
+    if (dearest.size() > kMostSeeds) dearest.resize(kMostSeeds);
+    std::vector<Nanos> least_paid;
+    for (int k = 0; k < num_classes_; ++k) {
+      if (payments_[k].empty() || classes_[k].size() > 1) continue;
+      if (least_paid.empty()) least_paid = LeastTransfers(p_, dearest, known_);
+      const int paid = model.AddColumn(0, 0, kMostPeriods);
+      payments_[k].emplace_back(paid, -1);
+      model.AddRow(0, kNoLimit, payments_[k]);
+      for (std::size_t i = 0; i < dearest.size(); ++i) {
+        // kMaxNanos: no device that pays can have the group, and known_ suffices to exclude it.
+        const Nanos least = std::min(least_paid[i], known_);
+        row_.assign(1, {paid, 1});
+        if (least > 0 && Share(dearest[i], k, -InUnits(least))) model.AddRow(0, kNoLimit, row_);
+      }
+    }
+  }
+
+  // Adds columns for the inputs in the memory of each class.
+  void AddInputs() {
+    for (int input = 0; input < p_.num_inputs; ++input) {
+      for (int k = 0; k < num_classes_; ++k) {
+        if (p_.memory[classes_[k][0]] == kUnlimitedMemory) continue;
+        const int there = model.AddColumn(0, 0, 1);
+        bytes_[k].emplace_back(there, static_cast<double>(p_.input_bytes[input]));
+        most_bytes_[k] += p_.input_bytes[input];
+        for (const int reader : p_.readers_of(p_.num_items + input)) {
+          row_.assign(1, {there, 1});
+          if (Share(reader, k, -1)) model.AddRow(0, kNoLimit, row_);
+        }
+      }
+    }
+  }
+
+  // Adds rows for the time and the memory of each class.
+  void AddLimits() {
+    for (int k = 0; k < num_classes_; ++k) {
+      load_[k].emplace_back(period_, static_cast<double>(classes_[k].size()));
+      model.AddRow(0, kNoLimit, load_[k]);
+      double memory = 0;
+      for (const int d : classes_[k]) memory += static_cast<double>(p_.memory[d]);
+      if (static_cast<double>(most_bytes_[k]) <= memory) continue;
+      const double size = std::max(1.0, memory);
+      for (auto& [column, amount] : bytes_[k]) amount /= size;
+      // The limit is slightly raised to allow for the rounding of the coefficients.
+      model.AddRow(-kNoLimit, memory / size + 1e-12, bytes_[k]);
+    }
+  }
+
+  LinearModel model;  // these four as in PeriodProgramme
+  std::vector<std::vector<int>> columns;
+  std::vector<double> weight;
+  std::vector<int> device;
+
+ private:
+  double InUnits(Nanos time) const {
+    return static_cast<double>(time) / static_cast<double>(known_);
+  }
+  bool Pays(int k) const { return p_.pays[classes_[k][0]] != 0; }
+
+  // Adds the share of a group on a class to row_; adds nothing where the group may not run.
+  bool Share(int group, int k, double factor) {
+    const int column = x_[static_cast<std::size_t>(group) * num_classes_ + k];
+    if (column >= 0) row_.emplace_back(column, factor);
+    return column >= 0;
+  }
+
+  // Adds a row per reader: column >= factor (x_a - x_b), where one of a and b is the maker.
+  void Cross(int item, int column, double factor, int k, bool into) {
+    for (const int reader : p_.readers_of(item)) {
+      row_.assign(1, {column, 1});
+      Share(into ? reader : p_.maker[item], k, -factor);
+      Share(into ? p_.maker[item] : reader, k, factor);
+      model.AddRow(0, kNoLimit, row_);
+    }
+  }
+
+  void AddPayment(int k, int column, double factor) {
+    load_[k].emplace_back(column, -factor);
+    payments_[k].emplace_back(column, factor);
+  }
+
+  // Of two classes one sends whenever the other receives: one column in [0, 1] for both ends.
+  void Send(int item, int from) {
+    const int to = 1 - from;
+    const Nanos time = LeastTime(ItemTimes(p_, item), classes_[from], classes_[to]);
+    if (time == 0 || (!Pays(0) && !Pays(1))) return;
+    const int sent = model.AddColumn(0, 0, 1);
+    for (const int k : {from, to}) {
+      if (!Pays(k)) continue;
+      AddPayment(k, sent, InUnits(time));
+      weight[p_.maker[item]] += InUnits(time) / num_classes_;
+    }
+    Cross(item, sent, 1, from, false);
+  }
+
+  // Adds a column for the time, and if times differ, rows: time >= sum over e of times_[e]
+  // x_other(e) - most (1 - x_here).
+  void Pay(int item, int k, bool into) {
+    Nanos least = kMaxNanos, most = 0;
+    for (int e = 0; e < num_classes_; ++e) {
+      if (e == k) continue;
+      times_[e] = LeastTime(ItemTimes(p_, item), classes_[into ? e : k], classes_[into ? k : e]);
+      least = std::min(least, times_[e]);
+      most = std::max(most, times_[e]);
+    }
+    if (most == 0) return;
+    const int maker = p_.maker[item];
+    const int time = model.AddColumn(0, 0, InUnits(most));
+    AddPayment(k, time, 1);
+    weight[maker] += InUnits(least) / num_classes_;
+    Cross(item, time, InUnits(least), k, into);
+    if (least == most) return;
+    for (const int reader : p_.readers_of(item)) {
+      row_.assign(1, {time, 1});
+      for (int e = 0; e < num_classes_; ++e) {
+        if (e != k) Share(into ? maker : reader, e, -InUnits(times_[e]));
+      }
+      if (!Share(into ? reader : maker, k, -InUnits(most))) continue;
+      model.AddRow(-InUnits(most), kNoLimit, row_);
+    }
+  }
+
+  const CompiledPeriod& p_;
+  const Nanos known_;
+  const std::vector<std::vector<int>> classes_;  // devices of each
+  const int num_classes_, period_;
+  std::vector<int> x_;                        // [num_groups * num_classes_] columns; -1: none
+  std::vector<Row> load_, bytes_, payments_;  // [num_classes_]
+  std::vector<std::int64_t> most_bytes_;      // [num_classes_]
+  std::vector<Nanos> times_;                  // [num_classes_] between a class and each other one
+  Row row_;                                   // the one that is being made
+};
+
 }  // namespace
 
 std::vector<int> InterchangeableDevices(const CompiledPeriod& p) {
@@ -59,156 +271,16 @@ PeriodProgramme::PeriodProgramme(const CompiledPeriod& p,
                                  Nanos known,
                                  std::span<const int> class_of)
     : unit(static_cast<double>(known)), first_alike_(InterchangeableDevices(p)) {
-  std::vector<std::vector<int>> classes;  // devices
-  for (int d = 0; d < p.num_devices; ++d) {
-    const int first = class_of.empty() ? d : class_of[d];
-    const auto own =
-        std::ranges::find_if(classes, [&](const auto& devices) { return devices[0] == first; });
-    if (own == classes.end()) {
-      classes.push_back({d});
-    } else {
-      own->push_back(d);
-    }
-  }
-  const int num_classes = static_cast<int>(classes.size());
-  const int period = model.AddColumn(1, 0, kMostPeriods);
-  std::vector<std::vector<std::pair<int, double>>> load(num_classes), bytes(num_classes);
-  std::vector<std::int64_t> most_bytes(num_classes, 0);
-  std::vector<int> x(static_cast<std::size_t>(p.num_groups) * num_classes, -1);
-  const auto in_units = [&](Nanos time) { return static_cast<double>(time) / unit; };
-  for (int g = 0; g < p.num_groups; ++g) {
-    columns.emplace_back();
-    std::vector<std::pair<int, double>> one;
-    Nanos dearest = 0;
-    for (int k = 0; k < num_classes; ++k) {
-      const int first = classes[k][0];
-      const Nanos cost = p.problem.group_cost(g, first);
-      if (cost >= known) continue;
-      const int column = model.AddColumn(0, 0, 1);
-      x[static_cast<std::size_t>(g) * num_classes + k] = column;
-      device_.resize(column + 1, -1);
-      device_[column] = first;
-      columns[g].push_back(column);
-      one.emplace_back(column, 1);
-      load[k].emplace_back(column, -in_units(cost));
-      bytes[k].emplace_back(column, static_cast<double>(p.bytes[g]));
-      most_bytes[k] += p.bytes[g];
-      dearest = std::max(dearest, cost);
-    }
-    model.AddRow(1, 1, one);
-    weight.push_back(in_units(dearest));
-  }
-  // Adds the share of a group on a class to a row; adds nothing where the group may not run.
-  const auto share = [&](int g, int k, double factor, std::vector<std::pair<int, double>>& row) {
-    const int column = x[static_cast<std::size_t>(g) * num_classes + k];
-    if (column >= 0) row.emplace_back(column, factor);
-    return column >= 0;
-  };
-  std::vector<std::vector<std::pair<int, double>>> payments(num_classes);
-  std::vector<std::pair<int, double>> row;
-  // Adds a row per reader: column >= factor (x_a - x_b), where one of a and b is the maker.
-  const auto cross = [&](int item, int column, double factor, int k, bool into) {
-    for (const int reader : p.readers_of(item)) {
-      row.assign(1, {column, 1});
-      share(into ? reader : p.maker[item], k, -factor, row);
-      share(into ? p.maker[item] : reader, k, factor, row);
-      model.AddRow(0, kNoLimit, row);
-    }
-  };
-  const auto add_payment = [&](int k, int column, double factor) {
-    load[k].emplace_back(column, -factor);
-    payments[k].emplace_back(column, factor);
-  };
-  // Of two classes one sends whenever the other receives: one column in [0, 1] for both ends.
-  const auto send = [&](int item, int from) {
-    const int to = 1 - from;
-    const Nanos time = LeastTime(ItemTimes(p, item), classes[from], classes[to]);
-    if (time == 0 || (p.pays[classes[0][0]] == 0 && p.pays[classes[1][0]] == 0)) return;
-    const int sent = model.AddColumn(0, 0, 1);
-    for (const int k : {from, to}) {
-      if (p.pays[classes[k][0]] == 0) continue;
-      add_payment(k, sent, in_units(time));
-      weight[p.maker[item]] += in_units(time) / num_classes;
-    }
-    cross(item, sent, 1, from, false);
-  };
-  // Adds a column for the time, and if times differ, rows: time >= sum over e of times[e]
-  // x_other(e) - most (1 - x_here).
-  std::vector<Nanos> times(num_classes);  // between a class and each other one
-  const auto pay = [&](int item, int k, bool into) {
-    Nanos least = kMaxNanos, most = 0;
-    for (int e = 0; e < num_classes; ++e) {
-      if (e == k) continue;
-      times[e] = LeastTime(ItemTimes(p, item), classes[into ? e : k], classes[into ? k : e]);
-      least = std::min(least, times[e]);
-      most = std::max(most, times[e]);
-    }
-    if (most == 0) return;
-    const int maker = p.maker[item];
-    const int time = model.AddColumn(0, 0, in_units(most));
-    add_payment(k, time, 1);
-    weight[maker] += in_units(least) / num_classes;
-    cross(item, time, in_units(least), k, into);
-    if (least == most) return;
-    for (const int reader : p.readers_of(item)) {
-      row.assign(1, {time, 1});
-      for (int e = 0; e < num_classes; ++e) {
-        if (e != k) share(into ? maker : reader, e, -in_units(times[e]), row);
-      }
-      if (!share(into ? reader : maker, k, -in_units(most), row)) continue;
-      model.AddRow(-in_units(most), kNoLimit, row);
-    }
-  };
-  for (int item = 0; item < p.num_items; ++item) {
-    for (int k = 0; k < num_classes; ++k) {
-      if (num_classes == 2) {
-        send(item, k);
-      } else if (p.pays[classes[k][0]] != 0) {
-        pay(item, k, true);
-        pay(item, k, false);
-      }
-    }
-  }
-  std::vector<int> dearest(p.num_groups);
-  std::iota(dearest.begin(), dearest.end(), 0);
-  std::ranges::stable_sort(dearest, std::greater{}, [&](int g) { return weight[g]; });
-  if (dearest.size() > kMostSeeds) dearest.resize(kMostSeeds);
-  const std::vector<Nanos> least_paid = LeastTransfers(p, dearest, known);
-  for (int k = 0; k < num_classes; ++k) {
-    if (payments[k].empty() || classes[k].size() > 1) continue;
-    const int paid = model.AddColumn(0, 0, kMostPeriods);
-    payments[k].emplace_back(paid, -1);
-    model.AddRow(0, kNoLimit, payments[k]);
-    for (std::size_t i = 0; i < dearest.size(); ++i) {
-      // kMaxNanos: no device that pays can have the group, and `known` suffices to exclude it.
-      const Nanos least = std::min(least_paid[i], known);
-      row.assign(1, {paid, 1});
-      if (least > 0 && share(dearest[i], k, -in_units(least), row)) model.AddRow(0, kNoLimit, row);
-    }
-  }
-  for (int input = 0; input < p.num_inputs; ++input) {
-    for (int k = 0; k < num_classes; ++k) {
-      if (p.memory[classes[k][0]] == kUnlimitedMemory) continue;
-      const int there = model.AddColumn(0, 0, 1);
-      bytes[k].emplace_back(there, static_cast<double>(p.input_bytes[input]));
-      most_bytes[k] += p.input_bytes[input];
-      for (const int reader : p.readers_of(p.num_items + input)) {
-        row.assign(1, {there, 1});
-        if (share(reader, k, -1, row)) model.AddRow(0, kNoLimit, row);
-      }
-    }
-  }
-  for (int k = 0; k < num_classes; ++k) {
-    load[k].emplace_back(period, static_cast<double>(classes[k].size()));
-    model.AddRow(0, kNoLimit, load[k]);
-    double memory = 0;
-    for (const int d : classes[k]) memory += static_cast<double>(p.memory[d]);
-    if (static_cast<double>(most_bytes[k]) <= memory) continue;
-    const double size = std::max(1.0, memory);
-    for (auto& [column, amount] : bytes[k]) amount /= size;
-    // The limit is slightly raised to allow for the rounding of the coefficients.
-    model.AddRow(-kNoLimit, memory / size + 1e-12, bytes[k]);
-  }
+  Builder builder(p, known, Classes(class_of, p.num_devices));
+  builder.AddGroups();
+  builder.AddTransfers();
+  builder.AddLeastTransfers();
+  builder.AddInputs();
+  builder.AddLimits();
+  model = std::move(builder.model);
+  columns = std::move(builder.columns);
+  weight = std::move(builder.weight);
+  device_ = std::move(builder.device);
   device_.resize(model.num_columns(), -1);
 }
 
