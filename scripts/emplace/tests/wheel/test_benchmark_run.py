@@ -109,6 +109,14 @@ class Scores(TestCase):
         agents = json.loads(json.dumps(record(loaded, found), allow_nan=False))["agents"]
         self.assertEqual([agent["expected_seconds"] for agent in agents if agent["agent"] == "once"], [None])
 
+    def test_equal_failures_are_one_note(self) -> None:
+        failed: list[Search] = [("p", "once", 0, [(1, 100)], 1, "finished")]
+        failed += [(problem, agent, seed, [], 1, "failed")
+                   for problem, agent, seed in (("q", "climb", 2), ("p", "climb", 0), ("q", "climb", 0), ("q", "once", 1))]
+        notes = score(results(self.path("r.h5"), failed), INSTANCES).notes
+        self.assertEqual([note for note in notes if note.startswith("failed")], [
+            "failed: climb, seeds 0, 2, q: no luck", "failed: climb, seed 0, p: no luck", "failed: once, seed 1, q: no luck"])
+
     def test_better_than_the_best_known(self) -> None:
         loaded = results(self.path("r.h5"), SEARCHES)
         found = score(loaded, [known("p", 120, 80), INSTANCES[1]])

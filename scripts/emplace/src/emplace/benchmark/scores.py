@@ -166,8 +166,9 @@ def _notes(loaded: Results, known: Mapping[str, float], by_name: Mapping[str, In
     cut = int((~runs["status"].isin([*COMPLETE, "failed"])).sum())
     if cut:
         notes.append(f"not complete: {cut} of {len(runs)} searches")
-    notes += [f"failed: {row.agent}, seed {row.seed}, {row.problem}: {row.error}"
-              for row in runs[runs["status"] == "failed"].itertuples()]
+    failed = runs[runs["status"] == "failed"].groupby(["agent", "problem", "error"], sort=False)["seed"]
+    notes += [f"failed: {agent}, seed{'s' * (len(seeds) > 1)} {', '.join(map(str, sorted(seeds)))}, {problem}: {error}"
+              for (agent, problem, error), seeds in failed]
     for what, names in (
             ("no best known placement, so the best of these searches counts",
              [name for name in known if by_name[name].best is None and np.isfinite(known[name])]),
