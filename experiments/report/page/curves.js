@@ -90,15 +90,11 @@ function showCurves(problem) {
           viewChooser('scale', 'scale', {log: 'logarithmic', linear: 'linear'}, again),
           curveLegend(curves, hidden, again)),
       holder,
-      element(
-          'div',
-          {class: 'under'},
-          element(
-              'span',
-              {class: 'note'},
-              'Best step time so far: median over seeds and their range. Dots: agents that make only ' +
-                  'a few evaluations; ▲: the whole curve is above the picture.'),
-          saveButtons('curves-over-' + name, {csv, svg: () => svgText(holder.firstChild)})));
+      caption(
+          'Best step time so far: median over seeds and their range. Dots: agents that make only ' +
+              'a few evaluations; ▲: the whole curve is above the picture.',
+          'curves-over-' + name,
+          {csv, svg: () => svgText(holder.firstChild)}));
   drawCurves(
       problem,
       curves.filter((curve) => !hidden.includes(curve.agent)),

@@ -29,21 +29,17 @@ function showGraph(problem, focus) {
       reset,
       deviceLegend(problem));
   place.append(
-      element(
-          'div',
-          {class: 'under'},
-          element(
-              'span',
-              {class: 'note'},
-              'A box: connected ops on one device, named after their scope, taller with more work; ' +
-                  'dashed where ops of several devices had to be joined (bars: their ' +
-                  'shares). Red lines ' +
-                  'cross devices, thicker with more bytes.' +
-                  (level.light_edges > 0 ?
-                       ` ${Format.count(level.light_edges)} light edges (${
-                           Format.percent(level.light_share)} of the bytes) are left out.` :
-                       '')),
-          saveButtons('graph', {csv: () => placementRows(problem), svg: () => svgText(svg)})),
+      caption(
+          'A box: connected ops on one device, named after their scope, taller with more work; ' +
+              'dashed where ops of several devices had to be joined (bars: their ' +
+              'shares). Red lines ' +
+              'cross devices, thicker with more bytes.' +
+              (level.light_edges > 0 ?
+                   ` ${Format.count(level.light_edges)} light edges (${
+                       Format.percent(level.light_share)} of the bytes) are left out.` :
+                   ''),
+          'graph',
+          {csv: () => placementRows(problem), svg: () => svgText(svg)}),
       element(
           'p',
           {class: 'hint'},

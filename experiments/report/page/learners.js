@@ -95,12 +95,10 @@ function learnerPictures(agent, axis) {
                       {},
                       element('b', {}, column.replace(/_ns$/, '').replaceAll('_', ' ')),
                       UPDATE_TEXTS[column] ? ': ' + UPDATE_TEXTS[column] : null)))),
-      element(
-          'div',
-          {class: 'under'},
-          constant.length ? element('span', {class: 'note'}, 'Constant: ' + constant.join(', ')) :
-                            element('span'),
-          saveButtons(agent.agent + '-updates', {csv})));
+      caption(
+          constant.length ? 'Constant: ' + constant.join(', ') : null,
+          agent.agent + '-updates',
+          {csv}));
 }
 
 function drawUpdates(agent, holder, axis) {

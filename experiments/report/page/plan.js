@@ -14,13 +14,9 @@ function showPlan(problem) {
       'plan',
       element('h2', {}, 'Replicas, stages and micro-batches'),
       picture,
-      element(
-          'div',
-          {class: 'under'},
-          element(
-              'span',
-              {class: 'note'},
-              'A box is a forward or backward pass over one micro-batch; its tooltip has the ' +
-                  'times. Gaps are waiting. Memory of all devices has one scale.'),
-          saveButtons('plan', {svg: () => text})));
+      caption(
+          'A box is a forward or backward pass over one micro-batch; its tooltip has the ' +
+              'times. Gaps are waiting. Memory of all devices has one scale.',
+          'plan',
+          {svg: () => text}));
 }

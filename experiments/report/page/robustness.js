@@ -60,16 +60,11 @@ function showRobustness(problem) {
       data.adversary ? element('p', {class: 'note'}, adversaryText(data)) : null,
       element('h3', {}, `Regret under ${scenarioText('noise', data.noise)}`),
       holder,
-      element(
-          'div',
-          {class: 'under'},
-          element(
-              'span',
-              {class: 'note'},
-              `Dots: draws; bar: median; ▶: beyond the picture, or does not fit. ${data.date}, ${
-                  data.host}.`),
-          saveButtons(
-              'regret', {csv: () => regretRows(data), svg: () => svgText(holder.firstChild)})));
+      caption(
+          `Dots: draws; bar: median; ▶: beyond the picture, or does not fit. ${data.date}, ${
+              data.host}.`,
+          'regret',
+          {csv: () => regretRows(data), svg: () => svgText(holder.firstChild)}));
   drawRegrets(data, holder);
 }
 

@@ -81,3 +81,12 @@ function saveButtons(what, {svg, csv}) {
             null,
       svg ? button('svg', () => saveFile(fileName(name(), 'svg'), 'image/svg+xml', svg())) : null);
 }
+
+// Returns the line below a picture or table: a note, or null, and buttons as of saveButtons().
+function caption(note, what, files) {
+  return element(
+      'div',
+      {class: 'under'},
+      note === null ? null : element('span', {class: 'note'}, note),
+      saveButtons(what, files));
+}

@@ -250,7 +250,8 @@ function drawSeeds(problem, holder) {
         at: single.step_time_ns,
         text: `best single device ${single.device} ${Format.time(single.step_time_ns)}`,
         colour: Colours.css('soft')
-      }] : [])
+      }] :
+                   [])
     ]
   });
   const csv = () => [
@@ -264,12 +265,8 @@ function drawSeeds(problem, holder) {
                    seed.evaluations,
                    seed.seconds,
                    seed.hardware_seconds]))];
-  holder.append(element(
-      'div',
-      {class: 'under'},
-      element(
-          'span',
-          {class: 'note'},
-          'Dots: seeds; bar: median; ▶: beyond the picture, or does not fit.'),
-      saveButtons('seeds', {csv, svg: () => svgText(picture)})));
+  holder.append(caption(
+      'Dots: seeds; bar: median; ▶: beyond the picture, or does not fit.',
+      'seeds',
+      {csv, svg: () => svgText(picture)}));
 }

@@ -37,15 +37,11 @@ function showSweep() {
           {class: 'legend'},
           agentNames.map((name) => element('span', {}, agentMark(name), ' ' + name))),
       holder,
-      element(
-          'div',
-          {class: 'under'},
-          element(
-              'span',
-              {class: 'note'},
-              'Step time over the shortest of the problem. Dots: seeds; bar: median; ▶: beyond the ' +
-                  'picture, or does not fit. A click on a problem shows it below.'),
-          saveButtons('all-problems', {csv, svg: () => svgText(holder.firstChild)})));
+      caption(
+          'Step time over the shortest of the problem. Dots: seeds; bar: median; ▶: beyond the ' +
+              'picture, or does not fit. A click on a problem shows it below.',
+          'all-problems',
+          {csv, svg: () => svgText(holder.firstChild)}));
   const all = rows.flatMap((row) => row.series.flatMap((series) => series.values))
                   .filter((value) => value !== null);
   drawDots(holder, rows, {

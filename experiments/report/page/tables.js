@@ -28,10 +28,7 @@ function scrollTable({csv, save, ...attributes}, head, rows) {
   new ResizeObserver(markEnds).observe(box);
   const what = () => save || attributes.id || box.closest('section').id;
   return element(
-      'div',
-      {class: 'table'},
-      box,
-      element('div', {class: 'under'}, saveButtons(what, {csv: csv || (() => csvOfTable(table))})));
+      'div', {class: 'table'}, box, caption(null, what, {csv: csv || (() => csvOfTable(table))}));
 }
 
 // Returns the number of a cell that has one in addition to its text.

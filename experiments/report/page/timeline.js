@@ -98,16 +98,12 @@ function showTimeline(problem) {
               {class: 'legend'},
               legend.map(([colour, name]) => element('span', {}, swatch(colour), name)))),
       canvas,
-      element(
-          'div',
-          {class: 'under'},
-          element(
-              'span',
-              {class: 'note'},
-              'Lanes: devices, then links (transfers have the colour of the device that they go ' +
-                  'to). Below: memory in use, up to the capacity of the device (red line). Where ' +
-                  'there are many ops the whole step shows bars of one pixel; zooming in shows each op.'),
-          saveButtons('timeline', {csv: () => timelineRows(problem), svg: () => picture.svg()})),
+      caption(
+          'Lanes: devices, then links (transfers have the colour of the device that they go ' +
+              'to). Below: memory in use, up to the capacity of the device (red line). Where ' +
+              'there are many ops the whole step shows bars of one pixel; zooming in shows each op.',
+          'timeline',
+          {csv: () => timelineRows(problem), svg: () => picture.svg()}),
       element(
           'p',
           {class: 'hint'},
