@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "framework/bounds/flow_network.h"
+#include "framework/bounds/item_arcs.h"
 #include "framework/bounds/period_terms.h"
 
 namespace emplace {
@@ -22,28 +24,18 @@ struct DeviceSet {
   Nanos load() const { return cost + transfers; }
 };
 
-// Minimum cuts as described in the header, by Dinic's algorithm.
+// Minimum cuts as described in the header.
 class LeastCut {
  public:
   explicit LeastCut(const CompiledPeriod& p)
-      : num_groups_(p.num_groups), sink_(p.num_groups), arcs_of_(p.num_groups + 1) {
+      : num_groups_(p.num_groups), sink_(p.num_groups), network_(p.num_groups + 1) {
     for (int g = 0; g < p.num_groups; ++g) {
       cost_.push_back(LeastCost(p, g, [&](int d) { return p.pays[d] != 0; }));
-      AddArc(g, sink_, cost_[g]);
+      network_.AddArc(g, sink_, cost_[g]);
     }
-    for (int i = 0; i < p.num_items; ++i) {
-      const Nanos time = ItemTimes(p, i).least();
-      if (time == 0) continue;
-      total_time_ = std::min(total_time_ + time, kUnbounded);
-      const int in = static_cast<int>(arcs_of_.size());
-      arcs_of_.resize(in + 2);
-      AddArc(in, in + 1, time);
-      const auto pin = [&](int g) {
-        AddArc(g, in, kUnbounded);
-        AddArc(in + 1, g, kUnbounded);
-      };
-      pin(p.maker[i]);
-      for (const int reader : p.readers_of(i)) pin(reader);
+    items_ = AddItems(p, network_);
+    for (const ItemArc& item : items_) {
+      total_time_ = std::min(total_time_ + item.time, FlowNetwork::kUnbounded);
     }
   }
 
@@ -51,8 +43,10 @@ class LeastCut {
 
   /// Returns whether every set with `inside` and without `outside` has a load of at least `load`.
   bool IsAtLeast(int inside, int outside, Nanos load) {
-    for (std::size_t a = 0; a < arcs_.size(); ++a) arcs_[a].left = capacity_[a];
-    return Flow(inside, outside, load) >= load;
+    network_.SetCapacity(outside, FlowNetwork::kUnbounded);
+    const bool is = network_.Flow(inside, sink_, load) >= load;
+    network_.SetCapacity(outside, cost_[outside]);
+    return is;
   }
 
   /// Returns the least transfers (t_u of the header) of a set with `group` and a load of at most
@@ -60,23 +54,33 @@ class LeastCut {
   Nanos LeastTransfers(int group, Nanos room) {
     const auto capped = [&](Nanos cost) { return std::min(cost, room + 1); };
     Nanos total = 0;
-    for (const Nanos cost : cost_) total = std::min(total + capped(cost), kUnbounded);
-    if (total <= room || total + total_time_ >= kUnbounded) return 0;
-    const Nanos whole = std::min((kUnbounded - 1) / (total + total_time_), kShares);
+    for (const Nanos cost : cost_) total = std::min(total + capped(cost), FlowNetwork::kUnbounded);
+    if (total <= room || total + total_time_ >= FlowNetwork::kUnbounded) return 0;
+    const Nanos whole = std::min((FlowNetwork::kUnbounded - 1) / (total + total_time_), kShares);
+    for (const ItemArc& item : items_) network_.SetCapacity(item.arc, whole * item.time);
     const auto least_set = [&](Nanos share) {
-      for (std::size_t a = 0; a < arcs_.size(); ++a) arcs_[a].left = capacity_[a];
-      for (int g = 0; g < num_groups_; ++g) arcs_[2 * g].left = share * capped(cost_[g]);
-      for (std::size_t a = 2 * num_groups_; a < arcs_.size(); a += 2) {
-        if (capacity_[a] != kUnbounded) arcs_[a].left = whole * capacity_[a];
-      }
-      const Nanos flow = Flow(group, -1, kUnbounded);
+      for (int g = 0; g < num_groups_; ++g) network_.SetCapacity(g, share * capped(cost_[g]));
+      const Nanos flow = network_.Flow(group, sink_);
       DeviceSet set{0, 0};
       for (int g = 0; g < num_groups_; ++g) {
-        if (depth_[g] >= 0) set.cost += capped(cost_[g]);
+        if (network_.IsInside(g)) set.cost += capped(cost_[g]);
       }
       set.transfers = (flow - share * set.cost) / whole;
       return set;
     };
+    const Nanos least = LeastTransfers(least_set, whole, total, room);
+    for (int g = 0; g < num_groups_; ++g) network_.SetCapacity(g, cost_[g]);
+    for (const ItemArc& item : items_) network_.SetCapacity(item.arc, item.time);
+    return least;
+  }
+
+ private:
+  static constexpr Nanos kShares = 1024;
+  static constexpr int kMostCuts = 12;
+
+  // @param least_set  returns the set of least whole * transfers + share * cost, for a share
+  template <class LeastSet>
+  static Nanos LeastTransfers(const LeastSet& least_set, Nanos whole, Nanos total, Nanos room) {
     // Two of the sets that are minimum for some share matter: that of most cost with a load within
     // the room, and that of least cost beyond it. At the best share both have equal value.
     DeviceSet within = least_set(whole), beyond{total, 0};
@@ -99,85 +103,12 @@ class LeastCut {
     return best <= room ? best : kMaxNanos;
   }
 
- private:
-  static constexpr Nanos kUnbounded = Nanos{1} << 61;
-  static constexpr Nanos kShares = 1024;
-  static constexpr int kMostCuts = 12;
-
-  struct Arc {
-    int to;
-    Nanos left;
-  };
-
-  // Returns the minimum cut, or `most` if the cut is not smaller.
-  Nanos Flow(int inside, int outside, Nanos most) {
-    outside_ = outside;
-    Nanos flow = 0;
-    while (flow < most && Layer(inside)) {
-      next_.assign(arcs_of_.size(), 0);
-      while (flow < most) {
-        const Nanos more = Push(inside, most - flow);
-        if (more == 0) break;
-        flow += more;
-      }
-    }
-    return flow;
-  }
-
-  void AddArc(int from, int to, Nanos capacity) {
-    arcs_of_[from].push_back(static_cast<int>(arcs_.size()));
-    arcs_.push_back({to, 0});
-    capacity_.push_back(capacity);
-    arcs_of_[to].push_back(static_cast<int>(arcs_.size()));
-    arcs_.push_back({from, 0});
-    capacity_.push_back(0);
-  }
-
-  bool IsEnd(int node) const { return node == sink_ || node == outside_; }
-
-  // Computes distances from the source. @return whether an end is reached
-  bool Layer(int source) {
-    depth_.assign(arcs_of_.size(), -1);
-    depth_[source] = 0;
-    queue_.assign(1, source);
-    bool reached = false;
-    for (std::size_t i = 0; i < queue_.size(); ++i) {
-      const int node = queue_[i];
-      if (IsEnd(node)) {
-        reached = true;
-        continue;
-      }
-      for (const int a : arcs_of_[node]) {
-        if (arcs_[a].left == 0 || depth_[arcs_[a].to] >= 0) continue;
-        depth_[arcs_[a].to] = depth_[node] + 1;
-        queue_.push_back(arcs_[a].to);
-      }
-    }
-    return reached;
-  }
-
-  Nanos Push(int node, Nanos most) {
-    if (IsEnd(node)) return most;
-    for (std::size_t& i = next_[node]; i < arcs_of_[node].size(); ++i) {
-      const int a = arcs_of_[node][i];
-      if (arcs_[a].left == 0 || depth_[arcs_[a].to] != depth_[node] + 1) continue;
-      const Nanos pushed = Push(arcs_[a].to, std::min(most, arcs_[a].left));
-      if (pushed == 0) continue;
-      arcs_[a].left -= pushed;
-      arcs_[a ^ 1].left += pushed;
-      return pushed;
-    }
-    return 0;
-  }
-
-  int num_groups_, sink_, outside_ = -1;
-  std::vector<std::vector<int>> arcs_of_;  // nodes are the groups, the sink, and two per item
-  std::vector<Arc> arcs_;                  // each followed by its reverse
-  std::vector<Nanos> capacity_;            // parallel to arcs_; arc 2 * group leads to the sink
-  std::vector<Nanos> cost_;                // [num_groups]
+  int num_groups_, sink_;
+  FlowNetwork network_;  // nodes are the groups, the sink, and two per item; arc g leads
+                         // from group g to the sink
+  std::vector<ItemArc> items_;
+  std::vector<Nanos> cost_;  // [num_groups]
   Nanos total_time_ = 0;
-  std::vector<int> depth_, queue_;
-  std::vector<std::size_t> next_;
 };
 
 // @return [num_groups] labels for MergeGroups()

@@ -9,6 +9,7 @@
 
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/highs.h"
+#include "framework/bounds/least_payment.h"
 #include "framework/bounds/period_methods.h"
 #include "framework/bounds/period_programme.h"
 #include "framework/bounds/period_terms.h"
@@ -22,6 +23,8 @@ constexpr std::array<double, kNumPeriodMethods> kShare = {0.4, 0.5, 0.8, 1};
 // which leave time to start its process.
 constexpr double kClassesShare = 0.4, kClassesSeconds = 4;
 constexpr double kClassesGap = 1e-4;
+// The least payments are searched until this share of the time.
+constexpr double kPaymentsShare = 0.05;
 constexpr int kListenMilliseconds = 20;
 
 // The program of classes, or of single devices, which HiGHS solves.
@@ -30,10 +33,13 @@ struct HighsProof {
   PeriodProgramme programme;
   HighsSearch search;
 
-  // @param class_of  as of PeriodProgramme
-  HighsProof(const CompiledPeriod& problem, Nanos known, std::span<const int> class_of)
+  // @param least, class_of  as of PeriodProgramme
+  HighsProof(const CompiledPeriod& problem,
+             Nanos known,
+             const LeastPayments& least,
+             std::span<const int> class_of)
       : method(class_of.empty() ? "highs" : "classes"),
-        programme(problem, known, class_of),
+        programme(problem, known, least, class_of),
         search(programme.model,
                programme.columns,
                programme.Cutoff(known),
@@ -91,11 +97,17 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
 
   const Nanos known = std::min(options.known, MostPeriod(given));
   const std::vector<int> class_of = ClassesOfEqualCosts(given);
+  const LeastPayments payments = FindLeastPayments(given, class_of, known, [&] {
+    options.interrupt.Check();
+    return seconds() > kPaymentsShare * options.seconds;
+  });
   std::optional<HighsProof> highs;  // if it is there
   bool of_classes = AreClassesOfUse(class_of);
   const auto start_highs = [&] {
-    highs.emplace(
-        given, known, of_classes ? std::span<const int>(class_of) : std::span<const int>());
+    highs.emplace(given,
+                  known,
+                  payments,
+                  of_classes ? std::span<const int>(class_of) : std::span<const int>());
   };
   if (WhyNoHighs().empty()) start_highs();
   const auto found = [&](const Placement& placement) {
@@ -126,6 +138,7 @@ LowerBound ProvePeriodBound(const Problem& problem, const ProofOptions& options)
   };
   PeriodProof proof{.least = std::max<Nanos>(1, best.value),
                     .known = known,
+                    .payments = payments,
                     .stop = stop,
                     .told = [&](Nanos bound, PeriodMethod method) { tell(bound, NameOf(method)); },
                     .found = {}};

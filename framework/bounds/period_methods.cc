@@ -63,7 +63,7 @@ void ProveByPeriodMethods(const Problem& problem, const PeriodProof& proof) {
   if (least >= known) return;
 
   method = PeriodMethod::kBranchAndBound;
-  const PeriodProgramme programme(compiled, known);
+  const PeriodProgramme programme(compiled, known, proof.payments);
   if (std::ranges::any_of(programme.columns, [](const auto& choice) { return choice.empty(); })) {
     tell(known);  // some group has no device that allows a smaller period
     return;

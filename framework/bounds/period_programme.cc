@@ -48,6 +48,7 @@ class Builder {
         load_(num_classes_),
         bytes_(num_classes_),
         payments_(num_classes_),
+        crossings_(num_classes_),
         most_bytes_(num_classes_, 0),
         times_(num_classes_) {}
 
@@ -88,6 +89,21 @@ class Builder {
           Pay(item, k, false);
         }
       }
+    }
+  }
+
+  // Adds a row per class: its transfers, and those among its devices, take the least payment.
+  void AddLeastPayments(const LeastPayments& least) {
+    for (int k = 0; k < num_classes_; ++k) {
+      const bool several = classes_[k].size() > 1;
+      const Nanos time = (several ? least.of_class : least.own)[classes_[k][0]];
+      if (time == 0) continue;
+      if (several) {
+        const int among = model.AddColumn(0, 0, kMostPeriods);
+        load_[k].emplace_back(among, -1);
+        crossings_[k].emplace_back(among, 1);
+      }
+      model.AddRow(InUnits(time), kNoLimit, crossings_[k]);
     }
   }
 
@@ -172,20 +188,23 @@ class Builder {
     }
   }
 
-  void AddPayment(int k, int column, double factor) {
+  // @param least  factor with which the column counts for the least payment
+  void AddPayment(int k, int column, double factor, double least) {
     load_[k].emplace_back(column, -factor);
     payments_[k].emplace_back(column, factor);
+    if (least > 0) crossings_[k].emplace_back(column, least);
   }
 
   // Of two classes one sends whenever the other receives: one column in [0, 1] for both ends.
   void Send(int item, int from) {
     const int to = 1 - from;
-    const Nanos time = LeastTime(ItemTimes(p_, item), classes_[from], classes_[to]);
+    const ItemTimes times(p_, item);
+    const Nanos time = LeastTime(times, classes_[from], classes_[to]);
     if (time == 0 || (!Pays(0) && !Pays(1))) return;
     const int sent = model.AddColumn(0, 0, 1);
     for (const int k : {from, to}) {
       if (!Pays(k)) continue;
-      AddPayment(k, sent, InUnits(time));
+      AddPayment(k, sent, InUnits(time), InUnits(times.least()));
       weight[p_.maker[item]] += InUnits(time) / num_classes_;
     }
     Cross(item, sent, 1, from, false);
@@ -204,7 +223,8 @@ class Builder {
     if (most == 0) return;
     const int maker = p_.maker[item];
     const int time = model.AddColumn(0, 0, InUnits(most));
-    AddPayment(k, time, 1);
+    const Nanos of_any = ItemTimes(p_, item).least();
+    AddPayment(k, time, 1, of_any > 0 ? InUnits(of_any) / InUnits(least) : 0);
     weight[maker] += InUnits(least) / num_classes_;
     Cross(item, time, InUnits(least), k, into);
     if (least == most) return;
@@ -222,11 +242,11 @@ class Builder {
   const Nanos known_;
   const std::vector<std::vector<int>> classes_;  // devices of each
   const int num_classes_, period_;
-  std::vector<int> x_;                        // [num_groups * num_classes_] columns; -1: none
-  std::vector<Row> load_, bytes_, payments_;  // [num_classes_]
-  std::vector<std::int64_t> most_bytes_;      // [num_classes_]
-  std::vector<Nanos> times_;                  // [num_classes_] between a class and each other one
-  Row row_;                                   // the one that is being made
+  std::vector<int> x_;  // [num_groups * num_classes_] columns; -1: none
+  std::vector<Row> load_, bytes_, payments_, crossings_;  // [num_classes_]
+  std::vector<std::int64_t> most_bytes_;                  // [num_classes_]
+  std::vector<Nanos> times_;  // [num_classes_] between a class and each other one
+  Row row_;                   // the one that is being made
 };
 
 }  // namespace
@@ -269,11 +289,13 @@ std::vector<int> ClassesOfEqualCosts(const CompiledPeriod& p) {
 
 PeriodProgramme::PeriodProgramme(const CompiledPeriod& p,
                                  Nanos known,
+                                 const LeastPayments& least,
                                  std::span<const int> class_of)
     : unit(static_cast<double>(known)), first_alike_(InterchangeableDevices(p)) {
   Builder builder(p, known, Classes(class_of, p.num_devices));
   builder.AddGroups();
   builder.AddTransfers();
+  builder.AddLeastPayments(least);
   builder.AddLeastTransfers();
   builder.AddInputs();
   builder.AddLimits();

@@ -4,18 +4,21 @@
 // The transfers of each item into d and out of d have their own columns (with two devices, one
 // column for both ends), so that the value of a solution with integral x is its period, for any
 // routes. For the most expensive groups u, further rows demand that a device with u pays at least
-// t_u for transfers (device_cuts.h). Without these rows the relaxation would split every group
-// among equal devices, which then pay nothing.
+// t_u for transfers (device_cuts.h), and a row per device demands its least payment
+// (least_payment.h). Without these rows the relaxation would split every group among equal devices,
+// which then pay nothing.
 //
 // In the program of classes, all devices of a class are one device, with the time and the memory of
-// all. A transfer within a class takes no time. A transfer between two classes takes the least time
-// between their devices. So the least value is at most the least period. The program has no equal
-// devices. It decides which groups a CPU takes from several GPUs.
+// all. A transfer between two classes takes the least time between their devices. Transfers within
+// a class are one column: with the transfers to other classes they take at least the least payment
+// of the class. So the least value is at most the least period. The program has no equal devices.
+// It decides which groups a CPU takes from several GPUs.
 
 #include <span>
 #include <vector>
 
 #include "framework/base/time.h"
+#include "framework/bounds/least_payment.h"
 #include "framework/bounds/mip.h"
 #include "framework/placement/placement.h"
 #include "framework/search/compiled_period.h"
@@ -34,9 +37,13 @@ std::vector<int> ClassesOfEqualCosts(const CompiledPeriod& problem);
 /// The program of the placements with a period of less than `known`.
 struct PeriodProgramme {
   /// @param known     > 0, the period of a placement or larger [ns]
-  /// @param class_of  [num_devices] the first device of the class of each; empty: each device is a
-  ///   class
-  PeriodProgramme(const CompiledPeriod& problem, Nanos known, std::span<const int> class_of = {});
+  /// @param least     for placements with a period of less than `known`
+  /// @param class_of  [num_devices] the first device of the class of each, as for `least`; empty:
+  ///   each device is a class
+  PeriodProgramme(const CompiledPeriod& problem,
+                  Nanos known,
+                  const LeastPayments& least,
+                  std::span<const int> class_of = {});
 
   /// Returns the placement with the device of largest share for each group of a solution; with
   /// classes, the first device of the class.

@@ -1,7 +1,9 @@
 #include "framework/bounds/period_programme.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -9,6 +11,7 @@
 
 #include "framework/bounds/period_bound.h"
 #include "simulator/simulator.h"
+#include "tests/framework/bounds/payments.h"
 #include "tests/support/layered_periods.h"
 #include "tests/support/problems.h"
 #include "tests/support/small_periods.h"
@@ -38,7 +41,7 @@ TEST_CASE("the programme's solutions are placements with their periods") {
     const auto problem = SmallPeriod(rng);
     const auto simulator = MakeSimulator(problem, {});
     const CompiledPeriod compiled(*problem);
-    const PeriodProgramme programme(compiled, MostPeriod(compiled));
+    const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled));
     // Decided group by group, the least value of the others' costs is the period.
     const Placement placement = RandomPlacement(rng, *problem);
     const Outcome outcome = simulator->Evaluate(placement);
@@ -69,20 +72,18 @@ std::shared_ptr<const Problem> CpuAndTwoGpus() {
   return WithObjective(*builder.Build(), Objective::kPeriod);
 }
 
-// Returns the period of a placement by a program of classes. [ns]
-double PeriodByClasses(const PeriodProgramme& programme,
-                       std::span<const int> class_of,
-                       const Placement& placement) {
-  std::vector<int> classes;  // in the order of the columns
-  for (int d = 0; d < static_cast<int>(class_of.size()); ++d) {
-    if (class_of[d] == d) classes.push_back(d);
-  }
+// Returns the value of a placement in a program. [ns]
+double ValueOf(const PeriodProgramme& programme,
+               std::span<const int> class_of,
+               const Placement& placement) {
   LinearProgramme lp(programme.model);
   for (std::size_t g = 0; g < programme.columns.size(); ++g) {
-    REQUIRE(programme.columns[g].size() == classes.size());
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      const bool here = classes[i] == class_of[placement.device[g]];
-      lp.SetBounds(programme.columns[g][i], here, here);
+    std::vector<double> chosen(programme.model.num_columns(), 0);
+    for (const int column : programme.columns[g]) {
+      chosen[column] = 1;
+      const bool here = programme.Round(chosen).device[g] == class_of[placement.device[g]];
+      chosen[column] = 0;
+      lp.SetBounds(column, here, here);
     }
   }
   REQUIRE(lp.Solve({}) == LinearProgramme::Status::kOptimal);
@@ -94,13 +95,63 @@ TEST_CASE("a class has the time of all its devices, and free transfers within") 
   const CompiledPeriod compiled(*problem);
   const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
   CHECK(class_of == std::vector<int>{0, 1, 1});
-  const PeriodProgramme programme(compiled, MostPeriod(compiled), class_of);
+  const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled), class_of);
   // c: 6 + 4 to send a. Both GPUs: (4 + 10 + 10) / 2; b -> d is free.
-  CHECK(PeriodByClasses(programme, class_of, {{0, 1, 2}}) == doctest::Approx(12));
+  CHECK(ValueOf(programme, class_of, {{0, 1, 2}}) == doctest::Approx(12));
   // c: 6 + 6 + 3; the GPUs (3 + 10) / 2.
-  CHECK(PeriodByClasses(programme, class_of, {{0, 0, 1}}) == doctest::Approx(15));
+  CHECK(ValueOf(programme, class_of, {{0, 0, 1}}) == doctest::Approx(15));
   // All ops on the GPUs: 30 ns of work for two devices.
-  CHECK(PeriodByClasses(programme, class_of, {{2, 2, 1}}) == doctest::Approx(15));
+  CHECK(ValueOf(programme, class_of, {{2, 2, 1}}) == doctest::Approx(15));
+}
+
+TEST_CASE("the program of classes counts what its devices pay at least") {
+  const auto problem = CpuAndTwoGpus();
+  const CompiledPeriod compiled(*problem);
+  const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
+  LeastPayments least;
+  least.own = {0, 2, 2};
+  least.of_class = {0, 9, 9};
+  const PeriodProgramme programme(compiled, 20, least, class_of);
+  // The GPUs pay 4 to c, and 5 more: (4 + 5 + 10 + 10) / 2.
+  CHECK(ValueOf(programme, class_of, {{0, 1, 2}}) == doctest::Approx(14.5));
+  // They pay 3 to c, and 6 more: (3 + 6 + 10) / 2, less than c's 15.
+  CHECK(ValueOf(programme, class_of, {{0, 0, 1}}) == doctest::Approx(15));
+  CHECK(ValueOf(programme, class_of, {{2, 2, 1}}) == doctest::Approx((30 + 9) / 2.));
+}
+
+TEST_CASE("least payments leave better placements their periods") {
+  Rng rng(14);
+  int better = 0, payments = 0;
+  for (int trial = 0; trial < 40 * EMPLACE_TEST_SCALE; ++trial) {
+    const auto problem = SmallPeriod(rng);
+    const CompiledPeriod compiled(*problem);
+    const PeriodState state(compiled);
+    const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
+    const Nanos best = LeastPeriod(problem);
+    if (best == kMaxNanos || best == 0) continue;
+    const Nanos known = best + 1 + best / 8;
+    const LeastPayments least = PaymentsOf(compiled, known);
+    payments += std::ranges::any_of(least.own, [](Nanos time) { return time > 0; });
+    const PeriodProgramme single(compiled, known, least);
+    const PeriodProgramme classes(compiled, known, least, class_of);
+    for (const Placement& placement : AllPlacements(*problem)) {
+      PeriodTotals totals;
+      state.SumUp(placement.device.data(), totals);
+      bool fits = totals.period() < known;
+      for (int d = 0; d < problem->num_devices(); ++d) {
+        fits = fits && totals.bytes[d] <= compiled.memory[d];
+      }
+      if (!fits) continue;
+      ++better;
+      const auto period = static_cast<double>(totals.period());
+      std::vector<int> each(problem->num_devices());
+      std::iota(each.begin(), each.end(), 0);
+      CHECK(ValueOf(single, each, placement) == doctest::Approx(period));
+      CHECK(ValueOf(classes, class_of, placement) <= period * (1 + 1e-9));
+    }
+  }
+  CHECK(better > 30);
+  CHECK(payments > 2);
 }
 
 TEST_CASE("the program of classes is at most the period of each placement") {
@@ -110,11 +161,11 @@ TEST_CASE("the program of classes is at most the period of each placement") {
     const auto simulator = MakeSimulator(problem, {});
     const CompiledPeriod compiled(*problem);
     const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
-    const PeriodProgramme programme(compiled, MostPeriod(compiled), class_of);
+    const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled), class_of);
     for (int i = 0; i < 20; ++i) {
       const Placement placement = RandomPlacement(rng, *problem);
       const auto period = static_cast<double>(simulator->Evaluate(placement).step_time);
-      CHECK(PeriodByClasses(programme, class_of, placement) <= period * (1 + 1e-9));
+      CHECK(ValueOf(programme, class_of, placement) <= period * (1 + 1e-9));
     }
   }
 }
