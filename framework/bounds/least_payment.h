@@ -36,7 +36,7 @@ namespace emplace {
 Nanos LeastWork(const CompiledPeriod& problem, std::span<const int> devices, Nanos known);
 
 /// What devices pay at least for transfers, in each placement with a period of less than some time.
-/// An item counts with the least time between two devices.
+/// An item counts with the least time between two devices. Both are empty if nothing is known.
 struct LeastPayments {
   std::vector<Nanos> own;       ///< [num_devices] of the device [ns]
   std::vector<Nanos> of_class;  ///< [num_devices] of all devices of its class together [ns]

@@ -24,7 +24,7 @@ constexpr std::array<double, kNumPeriodMethods> kShare = {0.4, 0.5, 0.8, 1};
 constexpr double kClassesShare = 0.4, kClassesSeconds = 4;
 constexpr double kClassesGap = 1e-4;
 // The least payments are searched until this share of the time.
-constexpr double kPaymentsShare = 0.05;
+constexpr double kPaymentsShare = 0.1;
 constexpr int kListenMilliseconds = 20;
 
 // The program of classes, or of single devices, which HiGHS solves.

@@ -8,7 +8,7 @@
 //   spreading           linear programs over the lengths of items (spreading.h)
 //   device_sets         the sets of groups that one device can have (device_sets.h)
 //   branch_and_bound    the mixed-integer program (period_programme.h, mip.h), with rows for the
-//                       least payments of devices (least_payment.h), which take up to 5 % of the
+//                       least payments of devices (least_payment.h), which take up to 10 % of the
 //                       time
 //   classes             the program of classes of devices (period_programme.h) by HiGHS (highs.h),
 //                       if its package is there, in a process of its own beside the others: until

@@ -25,9 +25,9 @@ inline constexpr int kNumPeriodMethods = 4;
 const char* NameOf(PeriodMethod method);
 
 struct PeriodProof {
-  Nanos least = 1;         ///< > 0, a known bound [ns]
-  Nanos known = 0;         ///< > 0, the period of a placement, or MostPeriod() [ns]
-  LeastPayments payments;  ///< for placements with a period of less than `known`
+  Nanos least = 1;              ///< > 0, a known bound [ns]
+  Nanos known = 0;              ///< > 0, the period of a placement, or MostPeriod() [ns]
+  LeastPayments payments = {};  ///< for placements with a period of less than `known`
   /// Called often; true ends the method, or it may throw.
   std::function<bool(PeriodMethod)> stop;
   /// Called with bounds; none is larger than `known` or the period of a placement that was found.

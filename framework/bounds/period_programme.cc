@@ -94,6 +94,7 @@ class Builder {
 
   // Adds a row per class: its transfers, and those among its devices, take the least payment.
   void AddLeastPayments(const LeastPayments& least) {
+    if (least.own.empty()) return;
     for (int k = 0; k < num_classes_; ++k) {
       const bool several = classes_[k].size() > 1;
       const Nanos time = (several ? least.of_class : least.own)[classes_[k][0]];
