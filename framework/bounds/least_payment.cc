@@ -14,15 +14,15 @@
 namespace emplace {
 namespace {
 
-constexpr Nanos kShares = 1024;
-constexpr int kMostCuts = 10;
+constexpr Nanos kShares = 1024;  // steps of the factor of cost, and its largest value
+constexpr int kMostCuts = 10;    // by which a node looks for its best factor
 constexpr int kMostNodes = 400;
 
 enum class Side : std::uint8_t { kOpen, kInside, kOutside };
 
 struct SearchEnd {
-  Nanos least;
-  bool whole;  // nothing is left to search
+  Nanos least;  // kMaxNanos: there is no set
+  bool whole;   // nothing is left to search
 };
 
 class PaymentSearch {
@@ -35,17 +35,16 @@ class PaymentSearch {
         items_(AddItems(p, network_)),
         source_(network_.AddNode()),
         sink_(network_.AddNode()) {
+    constexpr Nanos kMost = FlowNetwork::kUnbounded / kShares;
+    Nanos total = 0, time = 0;
     for (int g = 0; g < p.num_groups; ++g) {
       cost_.push_back(std::min(p.problem.group_cost(g, device), room + 1));
-      total_ = std::min(total_ + cost_[g], FlowNetwork::kUnbounded / kShares);
+      total = std::min(total + cost_[g], kMost);
       from_source_.push_back(network_.AddArc(source_, g, 0));
       to_sink_.push_back(network_.AddArc(g, sink_, 0));
     }
-    Nanos time = 0;
-    for (const ItemArc& item : items_) {
-      time = std::min(time + item.time, FlowNetwork::kUnbounded / kShares);
-    }
-    whole_ = std::clamp<Nanos>(FlowNetwork::kUnbounded / (1 + total_ + time) / kShares, 1, kShares);
+    for (const ItemArc& item : items_) time = std::min(time + item.time, kMost);
+    whole_ = std::clamp<Nanos>(kMost / (1 + total + time), 1, kShares);
     for (const ItemArc& item : items_) network_.SetCapacity(item.arc, whole_ * item.time);
   }
 
@@ -76,8 +75,10 @@ class PaymentSearch {
   struct Node {
     std::vector<Side> side;
     Nanos bound = 0;
-    int group = -1;                                                          // on which it branches
-    bool operator<(const Node& other) const { return bound > other.bound; }  // the least is on top
+    int group = -1;  // on which it branches
+
+    // The least bound is on top of a queue.
+    bool operator<(const Node& other) const { return bound > other.bound; }
   };
 
   struct Set {
@@ -116,8 +117,8 @@ class PaymentSearch {
     if (node.group >= 0) open_.push(std::move(node));
   }
 
-  // Returns a bound for the sets of a node by rewards for cost; `smaller` has too little work,
-  // `larger` has enough. Leaves the sets between which the best reward is.
+  // Returns a bound on the transfers of the sets of a node by rewards for cost; `smaller` has too
+  // little work, `larger` has enough. Leaves the sets between which the best reward is.
   Nanos Raise(const Node& node, Set& smaller, Set& larger) {
     Nanos best = smaller.transfers;
     for (int cut = 0; cut < kMostCuts && smaller.cost < larger.cost; ++cut) {
@@ -206,7 +207,7 @@ class PaymentSearch {
   const int source_, sink_;
   std::vector<int> from_source_, to_sink_;  // [num_groups] arcs
   std::vector<Nanos> cost_;                 // [num_groups] at most room_ + 1
-  Nanos total_ = 0, whole_ = 1;
+  Nanos whole_ = 1;
   std::priority_queue<Node> open_;
   Nanos least_ = kMaxNanos;  // of the sets that were found
   int dearest_of_best_ = -1;
@@ -224,7 +225,8 @@ std::vector<Nanos> PaymentsOfClass(const CompiledPeriod& p,
   PaymentSearch search(p, devices[0], least_work, known - 1);
   for (std::size_t i = 0; i < least.size(); ++i) {
     const SearchEnd end = search.Run(stop);
-    std::fill(least.begin() + static_cast<std::ptrdiff_t>(i), least.end(), end.least);
+    const Nanos found = std::max(end.least, least[i]);  // sets without a group pay no less
+    std::fill(least.begin() + static_cast<std::ptrdiff_t>(i), least.end(), found);
     if (!end.whole || end.least == kMaxNanos) break;
     search.ExcludeDearest();
   }
