@@ -35,7 +35,7 @@ namespace emplace {
 /// @param devices  of the class
 Nanos LeastWork(const CompiledPeriod& problem, std::span<const int> devices, Nanos known);
 
-/// What devices pay at least for transfers, in each placement with a period of less than some time.
+/// Least transfer times of devices, in each placement with a period of less than some time.
 /// An item counts with the least time between two devices. Both are empty if nothing is known.
 struct LeastPayments {
   std::vector<Nanos> own;       ///< [num_devices] of the device [ns]
