@@ -28,7 +28,8 @@ std::string_view ToString(DeviceClass device_class);
 const std::vector<std::string>& DeviceClassNames();
 
 /// The common properties of all devices of one model. If every op has a measured cost for the kind,
-/// only `device_class` is needed: the others serve to model costs (framework/cost/allowed_devices.h).
+/// only `device_class` is needed: the others serve to model costs
+/// (framework/cost/allowed_devices.h).
 struct DeviceKind {
   std::string name;
   DeviceClass device_class = DeviceClass::kGpu;
