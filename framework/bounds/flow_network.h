@@ -24,7 +24,6 @@ class FlowNetwork {
   /// Adds an arc and returns its index.
   int AddArc(int from, int to, Nanos capacity);
   void SetCapacity(int arc, Nanos capacity) { capacity_[arc] = capacity; }
-  Nanos capacity(int arc) const { return capacity_[arc]; }
 
   /// Returns the maximum flow, or `most` if it is not smaller. @pre source != sink
   Nanos Flow(int source, int sink, Nanos most = kUnbounded);

@@ -10,7 +10,7 @@ std::vector<ItemArc> AddItems(const CompiledPeriod& p, FlowNetwork& network) {
     const Nanos time = ItemTimes(p, i).least();
     if (time == 0) continue;
     const int in = network.AddNode(), out = network.AddNode();
-    items.push_back({i, network.AddArc(in, out, time), time});
+    items.push_back({network.AddArc(in, out, time), time});
     const auto pin = [&](int group) {
       network.AddArc(group, in, FlowNetwork::kUnbounded);
       network.AddArc(out, group, FlowNetwork::kUnbounded);

@@ -14,7 +14,6 @@ namespace emplace {
 
 /// An item whose transfers take time.
 struct ItemArc {
-  int item;
   int arc;     ///< of the network
   Nanos time;  ///< > 0, the least between two devices [ns]
 };

@@ -21,8 +21,8 @@ constexpr int kMostNodes = 400;
 enum class Side : std::uint8_t { kOpen, kInside, kOutside };
 
 struct SearchEnd {
-  Nanos least;  // kMaxNanos: there is no set
-  bool whole;   // nothing is left to search
+  Nanos least;  // kMaxNanos if no set has the work and the load
+  bool whole;   // the search was not stopped
 };
 
 class PaymentSearch {

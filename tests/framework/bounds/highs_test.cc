@@ -12,7 +12,6 @@
 #include "framework/bounds/lower_bound.h"
 #include "framework/bounds/period_bound.h"
 #include "framework/bounds/period_programme.h"
-#include "tests/framework/bounds/payments.h"
 #include "tests/framework/bounds/random_choices.h"
 #include "tests/support/layered_periods.h"
 #include "tests/support/paths.h"
@@ -76,7 +75,7 @@ TEST_CASE("HiGHS ends when the bound is within the gap") {
   Rng rng(6);
   const auto problem = LayeredPeriod(rng, {.layers = 6, .num_devices = 4});
   const CompiledPeriod compiled(*problem);
-  const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled));
+  const PeriodProgramme programme(compiled, MostPeriod(compiled), {});
   const auto ends_within = [&](double gap, std::chrono::seconds time) {
     HighsSearch search(programme.model, programme.columns, kNoLimit, gap);
     const auto end = Clock::now() + time;

@@ -2,7 +2,6 @@
 
 #include "framework/base/time.h"
 #include "framework/bounds/least_payment.h"
-#include "framework/bounds/period_bound.h"
 #include "framework/bounds/period_programme.h"
 #include "framework/search/compiled_period.h"
 
@@ -12,9 +11,6 @@ namespace emplace::testing {
 /// than `known`.
 inline LeastPayments PaymentsOf(const CompiledPeriod& problem, Nanos known) {
   return FindLeastPayments(problem, ClassesOfEqualCosts(problem), known, [] { return false; });
-}
-inline LeastPayments PaymentsOf(const CompiledPeriod& problem) {
-  return PaymentsOf(problem, MostPeriod(problem));
 }
 
 }  // namespace emplace::testing

@@ -41,7 +41,7 @@ TEST_CASE("the programme's solutions are placements with their periods") {
     const auto problem = SmallPeriod(rng);
     const auto simulator = MakeSimulator(problem, {});
     const CompiledPeriod compiled(*problem);
-    const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled));
+    const PeriodProgramme programme(compiled, MostPeriod(compiled), {});
     // Decided group by group, the least value of the others' costs is the period.
     const Placement placement = RandomPlacement(rng, *problem);
     const Outcome outcome = simulator->Evaluate(placement);
@@ -95,7 +95,7 @@ TEST_CASE("a class has the time of all its devices, and free transfers within") 
   const CompiledPeriod compiled(*problem);
   const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
   CHECK(class_of == std::vector<int>{0, 1, 1});
-  const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled), class_of);
+  const PeriodProgramme programme(compiled, MostPeriod(compiled), {}, class_of);
   // c: 6 + 4 to send a. Both GPUs: (4 + 10 + 10) / 2; b -> d is free.
   CHECK(ValueOf(programme, class_of, {{0, 1, 2}}) == doctest::Approx(12));
   // c: 6 + 6 + 3; the GPUs (3 + 10) / 2.
@@ -161,7 +161,7 @@ TEST_CASE("the program of classes is at most the period of each placement") {
     const auto simulator = MakeSimulator(problem, {});
     const CompiledPeriod compiled(*problem);
     const std::vector<int> class_of = ClassesOfEqualCosts(compiled);
-    const PeriodProgramme programme(compiled, MostPeriod(compiled), PaymentsOf(compiled), class_of);
+    const PeriodProgramme programme(compiled, MostPeriod(compiled), {}, class_of);
     for (int i = 0; i < 20; ++i) {
       const Placement placement = RandomPlacement(rng, *problem);
       const auto period = static_cast<double>(simulator->Evaluate(placement).step_time);
