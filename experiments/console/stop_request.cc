@@ -54,12 +54,12 @@ void StopRequest::CatchSignals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-void StopRequest::ReleaseSignals() {
-  if (!caught) return;
+bool StopRequest::ReleaseSignals() {
+  if (!caught) return false;
   for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before[i], nullptr);
   caught = false;
-  stop_requested = 0;
   stop_seen = 0;
+  return stop_requested.exchange(0) != 0;
 }
 
 void StopRequest::IgnoreRepeats() {

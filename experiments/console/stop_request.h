@@ -17,8 +17,8 @@ class StopRequest {
   /// its output ends.
   static void CatchSignals();
   /// Restores the earlier handlers and forgets all requests, for programs that continue after a
-  /// search.
-  static void ReleaseSignals();
+  /// search. Returns whether there was a request.
+  static bool ReleaseSignals();
   /// From now on any number of signals is one request, for a worker that its supervisor ends.
   static void IgnoreRepeats();
   /// Returns whether a stop was requested.

@@ -46,18 +46,28 @@ void AfterForkInChild() {
   PyGILState_Release(state_at_fork);
 }
 
-// Runs a part of the program without the GIL, and restores the signal handlers afterwards.
+// Runs a part of the program without the GIL, restores the signal handlers, and returns whether the
+// user requested a stop. If `body` throws after such a request, Python sees both.
 template <class Body>
-auto AsProgram(const Body& body) {
+bool AsProgram(const Body& body) {
   const nb::gil_scoped_release release;
+  bool stopped = false;
   struct Scope {
-    Scope() { in_program = true; }
+    explicit Scope(bool& flag) : stopped(flag) { in_program = true; }
     ~Scope() {
       in_program = false;
-      StopRequest::ReleaseSignals();
+      stopped = StopRequest::ReleaseSignals();
     }
-  } scope;
-  return body();
+    bool& stopped;
+  };
+  try {
+    const Scope scope(stopped);
+    body();
+  } catch (...) {
+    if (stopped) PyErr_SetInterrupt();
+    throw;
+  }
+  return stopped;
 }
 
 [[noreturn]] void ThrowKeyboardInterrupt(const std::string& message) {
@@ -68,7 +78,9 @@ auto AsProgram(const Body& body) {
 int RunArguments(const std::vector<std::string>& arguments) {
   std::vector<const char*> argv;
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  return AsProgram([&] { return RunProgram(static_cast<int>(argv.size()), argv.data()); });
+  int code = 0;
+  AsProgram([&] { code = RunProgram(static_cast<int>(argv.size()), argv.data()); });
+  return code;
 }
 
 // A Python callback as a C++ function; emplace.searches makes its argument. After the callback has
@@ -93,6 +105,7 @@ class Watch {
   }
 
   void Rethrow() {
+    const nb::gil_scoped_acquire gil;
     if (error_) throw nb::python_error(std::move(*error_));
   }
 
@@ -136,10 +149,12 @@ nb::dict RunConfigured(const std::string& config,
                        bool quiet,
                        std::optional<nb::handle_t<PythonProblem>> problem,
                        std::optional<nb::object> callback) {
-  std::string table, placement, stopped;
+  std::string table;
+  std::string message =
+      fmt::format("stopped: every search is complete; the results are in {}", output);
   Watch watch(std::move(callback));
   const PythonProblem* given = problem ? &nb::cast<const PythonProblem&>(*problem) : nullptr;
-  AsProgram([&] {
+  const bool stopped = AsProgram([&] {
     RunPlan plan = MakeRunPlan(ConfigNode::FromString(config, name), name, beside, AllAgents());
     LoadedProblem loaded = given != nullptr ? given->loaded : LoadProblem(plan);
     Run run = PrepareRun(std::move(plan), std::move(loaded), jobs);
@@ -157,15 +172,15 @@ nb::dict RunConfigured(const std::string& config,
                 .watch = watch.function(),
                 .begins = StopRequest::CatchSignals,
                 .ends = ends});
+    watch.Rethrow();
     try {
       RequireComplete(run, output);
     } catch (const RunError& error) {
       if (!StopRequest::requested()) throw;
-      stopped = error.what();
+      message = error.what();
     }
   });
-  watch.Rethrow();
-  if (!stopped.empty()) ThrowKeyboardInterrupt(stopped);
+  if (stopped) ThrowKeyboardInterrupt(message);
   return nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(table));
 }
 
@@ -206,8 +221,7 @@ PythonSearch SearchWith(const PythonProblem& problem,
                         std::optional<nb::object> callback) {
   PythonSearch search;
   Watch watch(std::move(callback));
-  bool stopped = false;
-  AsProgram([&] {
+  const bool stopped = AsProgram([&] {
     const std::vector<AgentSpec> specs =
         ParseAgents(ConfigNode::FromString(agent, "agent"), AllAgents(), {});
     specs[0].entry->make({problem.loaded.searched, seed},
@@ -220,9 +234,8 @@ PythonSearch SearchWith(const PythonProblem& problem,
                               {.evaluations = evaluations, .seconds = seconds, .steps = steps},
                               nullptr,
                               {.watch = watch.function()});
-    stopped = StopRequest::requested();
+    watch.Rethrow();
   });
-  watch.Rethrow();
   if (stopped) ThrowKeyboardInterrupt("the search was stopped");
   if (search.result.status == SearchStatus::kFailed) throw RunError(search.result.error);
   for (const EvaluationRecord& record : search.result.records) {

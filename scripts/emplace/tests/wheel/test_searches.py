@@ -161,6 +161,21 @@ class Results(TestCase):
         process.send_signal(signal.SIGINT)
         self.assertIn("own handler is back", process.communicate(timeout=30)[0])
 
+    def test_ctrl_c_is_not_lost_when_a_callback_throws(self) -> None:
+        def stop(_: emplace.Progress) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            raise ValueError("of the callback")
+
+        earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                try:
+                    emplace.search(emplace.Problem("inception_v3", "2xk80"), "hill_climb", seconds=60, callback=stop)
+                except ValueError:
+                    time.sleep(30)
+        finally:
+            signal.signal(signal.SIGINT, earlier)
+
 
 class CommandLine(unittest.TestCase):
     def test_every_command_and_two_more(self) -> None:
