@@ -9,6 +9,7 @@
 
 #include "framework/bounds/flow_network.h"
 #include "framework/bounds/item_arcs.h"
+#include "framework/bounds/load_limit.h"
 #include "framework/bounds/period_terms.h"
 
 namespace emplace {
@@ -17,12 +18,6 @@ namespace {
 constexpr int kSeedsPerCheck = 8;
 constexpr double kRounding = 1e-9;  // more than the rounding error of sums of shares
 constexpr Nanos kPrecision = 1000;
-
-// A set of groups on a device that pays for transfers.
-struct DeviceSet {
-  Nanos cost, transfers;  // least [ns]
-  Nanos load() const { return cost + transfers; }
-};
 
 // Minimum cuts as described in the header.
 class LeastCut {
@@ -61,14 +56,20 @@ class LeastCut {
     const auto least_set = [&](Nanos share) {
       for (int g = 0; g < num_groups_; ++g) network_.SetCapacity(g, share * capped(cost_[g]));
       const Nanos flow = network_.Flow(group, sink_);
-      DeviceSet set{0, 0};
+      CutSet set;
       for (int g = 0; g < num_groups_; ++g) {
-        if (network_.IsInside(g)) set.cost += capped(cost_[g]);
+        set.has.push_back(network_.IsInside(g));
+        if (set.has[g]) set.cost += capped(cost_[g]);
       }
       set.transfers = (flow - share * set.cost) / whole;
       return set;
     };
-    const Nanos least = LeastTransfers(least_set, whole, total, room);
+    CutSet within = least_set(whole), beyond{{}, total, 0};
+    Nanos least = kMaxNanos;
+    if (within.load() <= room) {
+      least = TransfersWithin(room, whole, least_set, within, beyond);
+      if (least > room) least = kMaxNanos;
+    }
     for (int g = 0; g < num_groups_; ++g) network_.SetCapacity(g, cost_[g]);
     for (const ItemArc& item : items_) network_.SetCapacity(item.arc, item.time);
     return least;
@@ -76,32 +77,6 @@ class LeastCut {
 
  private:
   static constexpr Nanos kShares = 1024;
-  static constexpr int kMostCuts = 12;
-
-  // @param least_set  returns the set of least whole * transfers + share * cost, for a share
-  template <class LeastSet>
-  static Nanos LeastTransfers(const LeastSet& least_set, Nanos whole, Nanos total, Nanos room) {
-    // Two of the sets that are minimum for some share matter: that of most cost with a load within
-    // the room, and that of least cost beyond it. At the best share both have equal value.
-    DeviceSet within = least_set(whole), beyond{total, 0};
-    if (within.load() > room) return kMaxNanos;
-    Nanos best = 0;
-    for (int cut = 0; cut < kMostCuts && within.cost < beyond.cost; ++cut) {
-      const auto slope = static_cast<double>(within.transfers - beyond.transfers) /
-                         static_cast<double>(beyond.cost - within.cost);
-      const Nanos share =
-          std::clamp<Nanos>(static_cast<Nanos>(slope * static_cast<double>(whole)), 0, whole - 1);
-      const auto value = [&](const DeviceSet& set) {
-        return whole * set.transfers + share * set.cost;
-      };
-      const DeviceSet set = least_set(share);
-      const Nanos over = value(set) - share * room;
-      if (over > 0) best = std::max(best, (over - 1) / (whole - share) + 1);
-      if (value(set) >= std::min(value(within), value(beyond))) break;
-      (set.load() <= room ? within : beyond) = set;
-    }
-    return best <= room ? best : kMaxNanos;
-  }
 
   int num_groups_, sink_;
   FlowNetwork network_;  // nodes are the groups, the sink, and two per item; arc g leads

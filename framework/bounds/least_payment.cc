@@ -10,12 +10,12 @@
 
 #include "framework/bounds/flow_network.h"
 #include "framework/bounds/item_arcs.h"
+#include "framework/bounds/load_limit.h"
 
 namespace emplace {
 namespace {
 
 constexpr Nanos kShares = 1024;  // steps of the factor of cost, and its largest value
-constexpr int kMostCuts = 10;    // by which a node looks for its best factor
 constexpr int kMostNodes = 400;
 
 enum class Side : std::uint8_t { kOpen, kInside, kOutside };
@@ -81,15 +81,9 @@ class PaymentSearch {
     bool operator<(const Node& other) const { return bound > other.bound; }
   };
 
-  struct Set {
-    std::vector<bool> has;
-    Nanos cost = 0, transfers = 0;
-    Nanos load() const { return cost + transfers; }
-  };
-
   // Bounds a node and keeps it if it is worth a branch.
   void Add(Node node) {
-    Set smaller = LeastSet(node, 0), larger;
+    CutSet smaller = LeastSet(node, 0), larger;
     if (smaller.cost < least_work_) {
       larger = Largest(node);
       if (larger.cost < least_work_) return;
@@ -119,15 +113,16 @@ class PaymentSearch {
 
   // Returns a bound on the transfers of the sets of a node by rewards for cost; `smaller` has too
   // little work, `larger` has enough. Leaves the sets between which the best reward is.
-  Nanos Raise(const Node& node, Set& smaller, Set& larger) {
+  Nanos Raise(const Node& node, CutSet& smaller, CutSet& larger) {
     Nanos best = smaller.transfers;
     for (int cut = 0; cut < kMostCuts && smaller.cost < larger.cost; ++cut) {
-      const Nanos share = Share(larger.transfers - smaller.transfers, larger.cost - smaller.cost);
+      const double factor = -EqualFactor(smaller, larger) * static_cast<double>(whole_);
+      const Nanos share = std::clamp<Nanos>(static_cast<Nanos>(factor), 0, kShares * whole_);
       if (share == 0) break;
-      Set set = LeastSet(node, -share);
-      const auto value = [&](const Set& s) { return whole_ * s.transfers - share * s.cost; };
+      CutSet set = LeastSet(node, -share);
+      const auto value = [&](const CutSet& s) { return whole_ * s.transfers - share * s.cost; };
       best = std::max(best, (value(set) + share * least_work_ + whole_ - 1) / whole_);
-      if (set.cost >= least_work_ && set.load() <= room_) Take(set);
+      TakeIfFits(set);
       if (value(set) >= std::min(value(smaller), value(larger))) break;
       (set.cost < least_work_ ? smaller : larger) = std::move(set);
     }
@@ -135,30 +130,20 @@ class PaymentSearch {
   }
 
   // Likewise by prices for cost; `larger` has too much load, `smaller` does not.
-  Nanos Lower(const Node& node, Set& smaller, Set& larger) {
-    Nanos best = larger.transfers;
-    for (int cut = 0; cut < kMostCuts && smaller.cost < larger.cost; ++cut) {
-      const Nanos share = std::min(
-          whole_ - 1, Share(smaller.transfers - larger.transfers, larger.cost - smaller.cost));
-      if (share <= 0) break;
-      Set set = LeastSet(node, share);
-      const auto value = [&](const Set& s) { return whole_ * s.transfers + share * s.cost; };
-      const Nanos over = value(set) - share * room_;
-      if (over > 0) best = std::max(best, (over - 1) / (whole_ - share) + 1);
-      if (set.cost >= least_work_ && set.load() <= room_) Take(set);
-      if (value(set) >= std::min(value(smaller), value(larger))) break;
-      (set.load() <= room_ ? smaller : larger) = std::move(set);
-    }
-    return best;
+  Nanos Lower(const Node& node, CutSet& smaller, CutSet& larger) {
+    const auto least_set = [&](Nanos price) {
+      CutSet set = LeastSet(node, price);
+      TakeIfFits(set);
+      return set;
+    };
+    return TransfersWithin(room_, whole_, least_set, smaller, larger);
   }
 
-  Nanos Share(Nanos transfers, Nanos cost) const {
-    const double slope = static_cast<double>(transfers) / static_cast<double>(cost);
-    return std::clamp<Nanos>(
-        static_cast<Nanos>(slope * static_cast<double>(whole_)), 0, kShares * whole_);
+  void TakeIfFits(const CutSet& set) {
+    if (set.cost >= least_work_ && set.load() <= room_) Take(set);
   }
 
-  void Take(const Set& set) {
+  void Take(const CutSet& set) {
     if (set.transfers >= least_) return;
     least_ = set.transfers;
     dearest_of_best_ = -1;
@@ -170,7 +155,7 @@ class PaymentSearch {
   }
 
   // Returns the set of a node with the least whole_ * transfers + share * cost.
-  Set LeastSet(const Node& node, Nanos share) {
+  CutSet LeastSet(const Node& node, Nanos share) {
     Nanos fixed = 0;
     for (std::size_t g = 0; g < cost_.size(); ++g) {
       const bool inside = node.side[g] == Side::kInside, outside = node.side[g] == Side::kOutside;
@@ -181,7 +166,7 @@ class PaymentSearch {
       if (!inside) fixed += reward;
     }
     const Nanos flow = network_.Flow(source_, sink_);
-    Set set;
+    CutSet set;
     for (std::size_t g = 0; g < cost_.size(); ++g) {
       set.has.push_back(network_.IsInside(static_cast<int>(g)));
       if (!set.has[g]) continue;
@@ -193,7 +178,7 @@ class PaymentSearch {
   }
 
   // Returns all groups of a node that may be inside.
-  Set Largest(const Node& node) {
+  CutSet Largest(const Node& node) {
     Node all = node;
     for (Side& side : all.side) {
       if (side == Side::kOpen) side = Side::kInside;
