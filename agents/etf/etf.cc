@@ -182,34 +182,26 @@ class EtfScheduler {
   std::optional<std::pair<Nanos, int>> FirstOn(int device) {
     auto& [later, at_once] = queues_[device];
     const Nanos available = schedule_.Available(device);
-    while (!later.empty()) {
-      const bool current = IsCurrent(later.top());
-      const Entry entry = current ? later.top() : MakeEntry(OpOf(later.top()), device);
-      const bool valid = IsValid(entry, device);
-      if (current && valid && entry.ready > available) break;
-      later.pop();
-      if (!valid) {
-        Dropped(OpOf(entry));
-      } else if (entry.ready <= available) {
-        at_once.push(entry);
-      } else {
-        later.push(entry);
+    // Sorts the first entries anew, until one is valid and belongs on top of its queue.
+    const auto settle = [&](auto& queue, const auto& belongs) {
+      while (!queue.empty()) {
+        const bool current = IsCurrent(queue.top());
+        const Entry entry = current ? queue.top() : MakeEntry(OpOf(queue.top()), device);
+        const bool valid = IsValid(entry, device);
+        if (current && valid && belongs(entry)) break;
+        queue.pop();
+        if (!valid) {
+          Dropped(OpOf(entry));
+        } else if (entry.ready <= available) {
+          at_once.push(entry);
+        } else {
+          later.push(entry);
+        }
       }
-    }
-    while (!at_once.empty()) {
-      const bool current = IsCurrent(at_once.top());
-      const Entry entry = current ? at_once.top() : MakeEntry(OpOf(at_once.top()), device);
-      const bool valid = IsValid(entry, device);
-      if (current && valid) return std::pair{available, entry.position};
-      at_once.pop();
-      if (!valid) {
-        Dropped(OpOf(entry));
-      } else if (entry.ready <= available) {
-        at_once.push(entry);
-      } else {
-        later.push(entry);
-      }
-    }
+    };
+    settle(later, [&](const Entry& entry) { return entry.ready > available; });
+    settle(at_once, [](const Entry&) { return true; });
+    if (!at_once.empty()) return std::pair{available, at_once.top().position};
     if (later.empty()) return std::nullopt;
     const Entry& entry = later.top();
     return std::pair{std::max(available, entry.ready), entry.position};

@@ -11,6 +11,7 @@
 
 #include "agents/pipeline_stages/pipeline_stages.h"
 #include "experiments/console/output.h"
+#include "experiments/problem/changed_problem.h"
 #include "experiments/problem/objective.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
@@ -154,13 +155,6 @@ std::shared_ptr<const Problem> WithoutCommunication(const std::shared_ptr<const 
   for (Channel& channel : channels) {
     channel = {.name = channel.name, .bandwidth = {.bytes = 1'000'000'000'000'000'000}};
   }
-  std::vector<std::vector<int>> routes;
-  for (int from = 0; from < cluster.num_devices(); ++from) {
-    for (int to = 0; to < cluster.num_devices(); ++to) {
-      const auto route = from == to ? std::span<const int>() : cluster.route(from, to);
-      routes.emplace_back(route.begin(), route.end());
-    }
-  }
   Costs costs = problem->costs();
   for (int op = 0; op < problem->num_ops(); ++op) {
     for (int d = 0; d < cluster.num_devices(); ++d) {
@@ -168,18 +162,7 @@ std::shared_ptr<const Problem> WithoutCommunication(const std::shared_ptr<const 
       if (cluster.kind_of(d).device_class == DeviceClass::kNetwork && cost < kMaxNanos) cost = 0;
     }
   }
-  return std::make_shared<const Problem>(
-      std::shared_ptr<const Graph>(problem, &problem->graph()),
-      problem->grouping(),
-      std::make_shared<const Cluster>(
-          cluster.name(),
-          std::move(kinds),
-          std::vector<Device>(cluster.devices().begin(), cluster.devices().end()),
-          std::move(channels),
-          std::move(routes)),
-      std::move(costs),
-      problem->objective(),
-      ProblemChecks::kPlacementOnly);
+  return ChangeProblem(problem, std::move(kinds), std::move(channels), std::move(costs));
 }
 
 }  // namespace

@@ -101,17 +101,22 @@ def take(folder: pathlib.Path, one: Instance, problem: Problem, placement: npt.N
     Several processes can offer placements of the same instance at once. placement: uint8 [num_groups], fits into memory;
     value: its objective [ns]; by: its finder
     """
+    def is_better(entry: Mapping[str, Any]) -> bool:
+        return not entry.get("best") or value < entry["best"]["value"]
+
+    if not is_better(read_known(folder)[one.name]):
+        return False
+    best: dict[str, Any] = {"value": value, "by": by, "date": datetime.date.today().isoformat()}
+    if one.objective == "step_time":
+        best["any_order"] = problem.placement_bound(placement)
     taken = False
 
     def better(entry: dict[str, Any]) -> dict[str, Any]:
         nonlocal taken
-        taken = not entry.get("best") or value < entry["best"]["value"]
+        taken = is_better(entry)
         if not taken:
             return entry
         problem.write_placement(placement, str(one.placement_path))
-        best = {"value": value, "by": by, "date": datetime.date.today().isoformat()}
-        if one.objective == "step_time":
-            best["any_order"] = problem.placement_bound(placement)
         return {**entry, "best": best}
 
     store(folder, one.name, better)
