@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,45 +8,23 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "agents/registry.h"
 #include "experiments/commands.h"
-#include "experiments/console/menu.h"
 #include "experiments/console/output.h"
 #include "experiments/problem/load.h"
-#include "experiments/problem/objective.h"
-#include "experiments/problem/priority.h"
 #include "experiments/problem/step_interval.h"
-#include "experiments/run/agent_spec.h"
 #include "experiments/run/run_bound.h"
 #include "experiments/run/run_problem.h"
-#include "experiments/run/run_reader.h"
+#include "experiments/simulate/simulate_question.h"
 #include "framework/base/error.h"
 #include "framework/base/file.h"
 #include "framework/bounds/bounds.h"
 #include "framework/bounds/partial_bound.h"
-#include "framework/results/results_reader.h"
+#include "framework/search/agent.h"
 #include "framework/search/meter.h"
 #include "simulator/reference/reference.h"
-#include "simulator/simulator.h"
 
 namespace emplace {
-namespace fs = std::filesystem;
 namespace {
-
-struct SimulateOptions {
-  std::string results, placement, agent, semantics, priority, objective, trace;
-  RunFiles files;
-  bool count_gaps = false, op_by_op = false;
-};
-
-// The placement to simulate, and the options of the simulation.
-struct Question {
-  std::string where;        // file of the placement, or name of the agent
-  std::string where_costs;  // names graph and costs in messages
-  PlacedRun placed;
-  std::optional<AgentSpec> agent;   // makes the placement, which `placed` then lacks
-  std::optional<LowerBound> bound;  // proven for the simulation that the file records
-};
 
 void RequireAllowed(const Graph& graph,
                     const Cluster& cluster,
@@ -116,124 +92,6 @@ nlohmann::ordered_json SimulatedToJson(const Question& question, const Simulated
                                  : nlohmann::ordered_json(is.contracted)}};
 }
 
-// Returns the issue order: --priority, else the order of the recorded simulation.
-// @param run  in the semantics of this simulation
-Priority ChoosePriority(const SimulateOptions& options,
-                        const EarlierRun& run,
-                        bool has_order,
-                        const std::string& where) {
-  if (options.priority.empty()) {
-    if (!EntryOf(run.semantics).has_issue_order) return Priority::kId;
-    if (has_order && !run.simulate_groups) return Priority::kGiven;
-    return run.priority == Priority::kId ? Priority::kId : Priority::kUpwardRank;
-  }
-  const Priority priority = ParsePriority(options.priority, "--priority", run.semantics);
-  if (priority == Priority::kSearched) {
-    throw InputError(
-        "--priority: nothing is searched here, expected id, upward_rank or given, got searched");
-  }
-  if (priority != Priority::kGiven) return priority;
-  if (run.simulate_groups) {
-    throw InputError(
-        fmt::format("{}: was simulated with contracted groups, and an issue order is one of ops; "
-                    "--priority given needs --op-by-op",
-                    where));
-  }
-  if (!has_order) {
-    throw InputError(fmt::format("{}: has no issue_order, which --priority given asks for", where));
-  }
-  return priority;
-}
-
-// Returns whether --placement names a file: it exists, or the text looks like a path.
-bool NamesFile(const std::string& placement) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(placement, ignored);
-  return (fs::exists(status) && !fs::is_directory(status)) || IsPlacementFile(placement) ||
-         placement.find('/') != std::string::npos;
-}
-
-// Returns the constructive agent of this name with the default settings.
-AgentSpec FindConstructive(const std::string& name) {
-  std::vector<std::string> choices;
-  for (const AgentEntry& entry : AllAgents().entries()) {
-    if (entry.constructs) choices.push_back(entry.name);
-  }
-  if (std::ranges::find(choices, name) == choices.end()) {
-    ThrowUnknown("--placement: no such file", "constructive agent", name, choices);
-  }
-  ConfigNode config;
-  config.Set("agents", "[" + name + "]", "--placement");
-  return ParseAgents(config.At("agents"), AllAgents(), {})[0];
-}
-
-// Reads the problem for an agent as `emplace run` does from a config without further keys.
-Question ReadAgentQuestion(const SimulateOptions& options) {
-  Question question{
-      .where = options.placement,
-      .where_costs = options.files.graph,
-      .placed = {.run = {}, .label = options.placement, .placement = {}, .simulated = {}},
-      .agent = FindConstructive(options.placement),
-      .bound = {}};
-  EarlierRun& run = question.placed.run;
-  run.graph = LoadGraph(ResolveMenu(GraphMenu(), options.files.graph, "--graph"));
-  run.cluster = LoadCluster(ResolveMenu(ClusterMenu(), options.files.cluster, "--cluster"));
-  if (const std::string& costs = options.files.costs; !costs.empty() && costs != "none") {
-    run.costs_path = ResolveMenu(CostsMenu(), costs, "--costs");
-    run.costs = LoadCosts(run.costs_path);
-    question.where_costs += " with costs " + costs;
-  }
-  run.passes = ParsePasses(RunConfig().coarsen);
-  return question;
-}
-
-// Returns the best placement that a constructive agent makes, as a device per op.
-Placement Construct(const AgentSpec& agent,
-                    const LoadedProblem& problem,
-                    const SimulatorOptions& how) {
-  const auto simulator = MakeSimulator(problem.searched, how);
-  MeteredEvaluator evaluator(*simulator, {});
-  const auto made = agent.entry->make({.problem = problem.searched}, agent.settings);
-  while (!made->Finished()) made->Step(evaluator);
-  return {problem.Expand(evaluator.best()->placement)};
-}
-
-Question ReadPlacementQuestion(const SimulateOptions& options, const Command& command) {
-  if (options.files.graph.empty()) command.ThrowMissing("--graph");
-  if (options.files.cluster.empty()) command.ThrowMissing("--cluster");
-  if (!options.agent.empty()) {
-    throw InputError(fmt::format(
-        "{}: --agent {} does not apply here; it chooses among the placements of results",
-        options.placement,
-        options.agent));
-  }
-  if (!NamesFile(options.placement)) return ReadAgentQuestion(options);
-  Question question{.where = options.placement,
-                    .where_costs = options.files.graph,
-                    .placed = ReadPlacementFile(options.placement, options.files),
-                    .agent = {},
-                    .bound = {}};
-  const EarlierRun& run = question.placed.run;
-  if (run.costs) {
-    const std::string& named = options.files.costs;
-    question.where_costs += " with costs " + (named.empty() ? run.costs_path.string() : named);
-  }
-  return question;
-}
-
-Question ReadResultsQuestion(const SimulateOptions& options) {
-  Question question{.where = options.results,
-                    .where_costs = options.results,
-                    .placed = ReadPlacedRun(options.results, options.agent, options.files),
-                    .agent = {},
-                    .bound = {}};
-  const ResultsReader reader(options.results);
-  const std::string costs = reader.Text("/config", "costs_path");
-  question.placed.simulated->costs = costs.empty() ? "none" : costs;
-  question.bound = ReadBound(reader);
-  return question;
-}
-
 // Returns the differences as "semantics stream, priority upward_rank" and "semantics queue,
 // priority id".
 // @param costs  whether other costs count as a difference
@@ -284,17 +142,14 @@ bool CompareWithFile(const Question& question, const SimulatedAs& is) {
 }
 
 // Checks that the files of a run are unchanged, unless other files are named.
-void CheckFilesOfRun(const Question& question,
-                     const SimulateOptions& options,
-                     const Problem& exact) {
-  if (options.results.empty()) return;
-  const RunFiles& files = options.files;
+void CheckFilesOfRun(const Question& question, const RunFiles& files, const Problem& exact) {
+  if (!question.of_results) return;
   if ((files.graph + files.cluster + files.costs).empty()) {
-    RequireSameFiles(options.results, exact);
+    RequireSameFiles(question.where, exact);
     return;
   }
   const std::string changes =
-      DescribeChanges(ResultsReader(options.results), IdOf(exact), exact, kPartsOfFiles);
+      DescribeChanges(ResultsReader(question.where), IdOf(exact), exact, kPartsOfFiles);
   if (changes.empty()) return;
   PrintWarning(
       fmt::format("{}: was made with {} than the files that are named", question.where, changes));
@@ -308,34 +163,21 @@ bool SameNumbers(const Outcome& a, const Outcome& b) {
          std::ranges::equal(a.devices, b.devices, same);
 }
 
-int Simulate(SimulateOptions options, const Command& command) {
-  if (IsPlacementFile(options.results)) std::swap(options.results, options.placement);
-  if (options.results.empty() == options.placement.empty()) {
-    if (options.results.empty()) command.ThrowMissing("results or --placement");
-    throw InputError(
-        fmt::format("{}: --placement {} names a second placement; expected one of the two",
-                    options.results,
-                    options.placement));
-  }
-  std::optional<Semantics> semantics;
-  std::optional<Objective> objective;
-  if (!options.semantics.empty()) semantics = ParseSemantics(options.semantics, "--semantics");
-  if (!options.objective.empty()) objective = ParseObjective(options.objective, "--objective");
-  Question question = options.results.empty() ? ReadPlacementQuestion(options, command)
-                                              : ReadResultsQuestion(options);
-  EarlierRun& run = question.placed.run;
-  const Semantics semantics_of_run = run.semantics;
-  run.semantics = semantics.value_or(run.semantics);
-  run.objective = objective.value_or(run.objective);
-  run.count_gaps = run.count_gaps || options.count_gaps;
-  run.simulate_groups = run.simulate_groups && !options.op_by_op;
-  if (run.objective == Objective::kPeriod && !options.trace.empty()) {
-    throw InputError(
-        "--trace: a period of pipelined steps has no timeline; expected objective step_time");
-  }
-  const std::vector<int>& order = run.issue_order;
-  const Priority priority = ChoosePriority(options, run, !order.empty(), question.where);
+// Returns the best placement that a constructive agent makes, as a device per op.
+Placement Construct(const AgentSpec& agent,
+                    const LoadedProblem& problem,
+                    const SimulatorOptions& how) {
+  const auto simulator = MakeSimulator(problem.searched, how);
+  MeteredEvaluator evaluator(*simulator, {});
+  const auto made = agent.entry->make({.problem = problem.searched}, agent.settings);
+  while (!made->Finished()) made->Step(evaluator);
+  return {problem.Expand(evaluator.best()->placement)};
+}
 
+int Simulate(const SimulateOptions& options, const Command& command) {
+  Question question = ReadQuestion(options, command);
+  EarlierRun& run = question.placed.run;
+  const Priority priority = question.priority;
   SimulatorOptions how;
   how.semantics = run.semantics;
   how.count_gaps = run.count_gaps;
@@ -349,19 +191,20 @@ int Simulate(SimulateOptions options, const Command& command) {
   RequireAllowed(*run.graph, *run.cluster, exact->costs(), placement.device, question.where);
   CheckFilesOfRun(
       question,
-      options,
-      CountsNeighbors(semantics_of_run) == CountsNeighbors(run.semantics)
+      options.files,
+      CountsNeighbors(question.recorded) == CountsNeighbors(run.semantics)
           ? *exact
-          : *MakeExactProblem(run, question.where_costs, run.objective, semantics_of_run));
+          : *MakeExactProblem(run, question.where_costs, run.objective, question.recorded));
   std::shared_ptr<const Problem> problem = exact;
-  if (!run.simulate_groups) CheckDeviceKinds(*run.graph, run.cluster.get(), question.where_costs);
   if (run.simulate_groups) {
     const LoadedProblem loaded = MakeRunProblem(run, question.where_costs);
     placement = ContractPlacement(
         placement.device, loaded.exact->grouping(), *run.graph, *run.cluster, question.where);
     problem = loaded.searched;
+  } else {
+    CheckDeviceKinds(*run.graph, run.cluster.get(), question.where_costs);
   }
-  how = WithPriority(how, priority, *problem, order);
+  how = WithPriority(how, priority, *problem, run.issue_order);
   const Outcome outcome = MakeSimulator(problem, how)->Evaluate(placement, {.channels = true});
   if (!options.trace.empty()) {
     const Timeline timeline =
@@ -375,24 +218,23 @@ int Simulate(SimulateOptions options, const Command& command) {
   SimulatedAs is = DescribeSimulation(run);
   is.step_time = outcome.step_time;
   const bool same = CompareWithFile(question, is);
+  const bool of_steps = run.objective == Objective::kStepTime;
   StepInterval interval;
-  if (run.objective == Objective::kStepTime && !run.simulate_groups) {
+  if (of_steps && !run.simulate_groups) {
     interval = FindInterval(run.costs.get(), run.graph->name(), run.semantics);
   }
   nlohmann::ordered_json json = OutcomeToJson(*run.cluster, outcome, interval);
   const Bounds simple = ComputeBounds(*exact);
-  const bool by_path = run.objective == Objective::kStepTime && simple.critical_path >= simple.work;
-  LowerBound bound{by_path ? simple.critical_path : simple.work,
-                   by_path ? "critical_path" : "work"};
+  LowerBound bound = of_steps && simple.critical_path >= simple.work
+                         ? LowerBound{simple.critical_path, "critical_path"}
+                         : LowerBound{simple.work, "work"};
   if (same && question.bound) bound = LargerOf(bound, *question.bound);
   json["bound_ns"] = bound.value;
   json["bound_method"] = bound.method;
   json["critical_path_ns"] = simple.critical_path;
   json["work_ns"] = simple.work;
   json["placement_bound_ns"] = nullptr;
-  if (run.objective == Objective::kStepTime) {
-    json["placement_bound_ns"] = PartialBound(*problem).OfPlacement(placement);
-  }
+  if (of_steps) json["placement_bound_ns"] = PartialBound(*problem).OfPlacement(placement);
   json["simulated"] = SimulatedToJson(question, is);
   Print(json.dump(2) + "\n");
   return 0;
