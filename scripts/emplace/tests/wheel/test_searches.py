@@ -130,9 +130,10 @@ class Results(TestCase):
                      "--set", "budget={evaluations: 30000, seconds: none}", "--quiet"]
         whole = command(*arguments, "-o", self.path("whole.h5"))
         self.assertEqual(whole.returncode, 0)
-        process = subprocess.Popen([*COMMAND, *arguments, "-o", self.path("part.h5")], cwd=HERE,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        process = self.started([*COMMAND, *arguments, "-o", self.path("part.h5")], cwd=HERE, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+        self.wait_for(self.path("part.h5"))
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         if process.returncode != 0:  # it was not over already
@@ -145,19 +146,18 @@ class Results(TestCase):
             self.assertEqual(a[group]["updates"][:].tolist(), b[group]["updates"][:].tolist())
 
     def test_ctrl_c_in_python(self) -> None:
-        code = ("import emplace\np = emplace.Problem('inception_v3', '2xk80')\ntry:\n"
-                "    emplace.search(p, 'hill_climb', seconds=60)\nexcept KeyboardInterrupt as e:\n"
-                "    print('stopped:', e)\nprint('goes on')\nimport time\ntry:\n    time.sleep(60)\n"
+        code = ("import emplace, time\np = emplace.Problem('inception_v3', '2xk80')\ntry:\n"
+                "    emplace.search(p, 'hill_climb', seconds=60, callback=lambda progress: print('begun'))\n"
+                "except KeyboardInterrupt as e:\n    print('stopped:', e)\n"
+                "try:\n    print('goes on')\n    time.sleep(60)\n"
                 "except KeyboardInterrupt:\n    print('own handler is back')\n")
-        # Whoever runs the tests in the background ignores the signal, and children inherit that.
-        process = subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, text=True,
-                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        time.sleep(3)
-        process.send_signal(signal.SIGINT)
+        process = self.started([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE)
         assert process.stdout is not None
-        self.assertIn("stopped", process.stdout.readline())
+        self.assertEqual(process.stdout.readline(), "begun\n")
+        process.send_signal(signal.SIGINT)
+        after = next(line for line in process.stdout if line != "begun\n")
+        self.assertIn("stopped", after)
         self.assertIn("goes on", process.stdout.readline())
-        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         self.assertIn("own handler is back", process.communicate(timeout=30)[0])
 

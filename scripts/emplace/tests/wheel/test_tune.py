@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 from typing import Any
 
@@ -17,7 +16,7 @@ import emplace
 import h5py
 import yaml
 from emplace.tuning.command import report
-from wheel_support import HERE, TestCase, chain, command
+from wheel_support import COMMAND, HERE, TestCase, chain, command
 
 HAS_OPTUNA = importlib.util.find_spec("optuna") is not None
 CONFIG = {
@@ -141,13 +140,9 @@ class Studies(TestCase):
         for jobs in ("1", "2"):
             with self.subTest(jobs=jobs):
                 out = self.path(f"out{jobs}")
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "emplace", "tune", self.write(config), "-o", out, "--jobs", jobs],
-                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-                deadline = time.monotonic() + 60
-                while not os.path.exists(f"{out}/trials/0003.h5") and time.monotonic() < deadline:
-                    time.sleep(0.05)
+                process = self.started([*COMMAND, "tune", self.write(config), "-o", out, "--jobs", jobs],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.wait_for(f"{out}/trials/0003.h5")
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 1, errors)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from typing import Any
 
@@ -33,6 +35,24 @@ class TestCase(unittest.TestCase):
 
     def path(self, name: str) -> str:
         return f"{self.folder}/{name}"
+
+    def started(self, arguments: list[str], **options: Any) -> subprocess.Popen[str]:
+        """Starts a process that ctrl-C ends, as at a terminal. It does not outlive the test.
+
+        Whoever runs the tests in the background ignores the signal, and children inherit that.
+        """
+        process = subprocess.Popen(arguments, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                                   **options)
+        self.enterContext(process)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, path: str, seconds: float = 60) -> None:
+        """Waits until a file exists."""
+        deadline = time.monotonic() + seconds
+        while not os.path.exists(path):
+            self.assertLess(time.monotonic(), deadline, path)
+            time.sleep(0.05)
 
 
 def chain(costs: list[list[int]], output_bytes: int = 1000, bandwidth: float = 1e9, latency_ns: int = 100,
