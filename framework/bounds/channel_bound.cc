@@ -6,7 +6,7 @@
 namespace emplace {
 
 ChannelBound::ChannelBound(const Cluster& cluster)
-    : cluster_(cluster), jobs_(cluster.num_channels()) {
+    : cluster_(cluster), jobs_(cluster.num_channels()), occupying_(cluster.num_devices()) {
 }
 
 Nanos ChannelBound::operator()(std::vector<SentItem>& sent) {
@@ -14,6 +14,7 @@ Nanos ChannelBound::operator()(std::vector<SentItem>& sent) {
     return std::tie(a.maker, a.to, b.bytes, b.tail) < std::tie(b.maker, b.to, a.bytes, a.tail);
   });
   for (auto& jobs : jobs_) jobs.clear();
+  for (auto& jobs : occupying_) jobs.clear();
   const SentItem* last = nullptr;
   for (const SentItem& item : sent) {
     if (last && last->maker == item.maker && last->to == item.to) continue;
@@ -24,7 +25,12 @@ Nanos ChannelBound::operator()(std::vector<SentItem>& sent) {
       const Channel& channel = cluster_.channel(k);
       const Nanos wire = WireTime(item.bytes, channel);
       tail -= wire;
-      if (!channel.broadcast) jobs_[k].push_back({head, wire, tail});
+      if (!channel.broadcast) {
+        const Job job{head, wire, tail};
+        jobs_[k].push_back(job);
+        if (OccupiesSource(channel.occupies)) occupying_[item.from].push_back(job);
+        if (OccupiesDestination(channel.occupies)) occupying_[item.to].push_back(job);
+      }
       head += wire + channel.latency;
       tail -= channel.latency;
     }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "framework/base/time.h"
@@ -66,6 +68,11 @@ struct SentItem {
   std::int64_t bytes;  ///< [B]
   Nanos head;          ///< earliest time at which it is made [ns]
   Nanos tail;          ///< least time from its arrival to the end of the step [ns]
+
+  /// Orders items by maker and destination.
+  static bool ComesBefore(const SentItem& a, const SentItem& b) {
+    return std::pair(a.maker, a.to) < std::pair(b.maker, b.to);
+  }
 };
 
 /// A lower bound on the time that channels need for the items sent over them. A channel sends one
@@ -82,9 +89,14 @@ class ChannelBound {
   /// @param sent  is reordered
   Nanos operator()(std::vector<SentItem>& sent);
 
+  /// Returns the transfers of the last call that occupy a slot of a device. Those over broadcast
+  /// channels are left out.
+  std::span<const Job> occupying(int device) const { return occupying_[device]; }
+
  private:
   const Cluster& cluster_;
-  std::vector<std::vector<Job>> jobs_;  // [num_channels]
+  std::vector<std::vector<Job>> jobs_;       // [num_channels]
+  std::vector<std::vector<Job>> occupying_;  // [num_devices]
 };
 
 }  // namespace emplace

@@ -15,7 +15,8 @@ PartialBound::PartialBound(const Problem& problem)
       num_devices_(problem.num_devices()),
       members_(problem.num_groups()),
       fixed_(problem.num_devices()),
-      channel_jobs_(problem.cluster().num_channels()) {
+      channel_jobs_(problem.cluster().num_channels()),
+      occupying_(problem.num_devices()) {
   DelayGraph graph(problem);
   AddQuickSegments(graph);
   SetNodes(graph);
@@ -283,7 +284,7 @@ void PartialBound::AddJobs(int group, int device, std::vector<Job>& jobs) const 
 }
 
 Nanos PartialBound::Devices(DeviceMasks& masks, Nanos target, bool& changed) {
-  for (auto& jobs : fixed_) jobs.clear();
+  fixed_ = occupying_;
   for (int g = 0; g < problem_.num_groups(); ++g) {
     if (!std::has_single_bit(masks[g])) continue;
     const int d = std::countr_zero(masks[g]);
@@ -311,6 +312,7 @@ Nanos PartialBound::Channels(const DeviceMasks& masks) {
   const Cluster& cluster = problem_.cluster();
   const int n = num_devices_;
   for (auto& jobs : channel_jobs_) jobs.clear();
+  for (auto& jobs : occupying_) jobs.clear();
   Nanos rest[kMaxDevices];  // cost and tail after the arrival on a device
   for (const Item& item : items_) {
     const std::uint64_t mask = masks[group_[item.node]];
@@ -335,7 +337,12 @@ Nanos PartialBound::Channels(const DeviceMasks& masks) {
         const Channel& channel = cluster.channel(k);
         const Nanos wire = wires_[size_t(item.bytes) * cluster.num_channels() + k];
         tail -= wire;
-        if (!channel.broadcast) channel_jobs_[k].push_back({head, wire, tail});
+        if (!channel.broadcast) {
+          const Job job{head, wire, tail};
+          channel_jobs_[k].push_back(job);
+          if (OccupiesSource(channel.occupies)) occupying_[from].push_back(job);
+          if (OccupiesDestination(channel.occupies)) occupying_[d].push_back(job);
+        }
         head += wire + channel.latency;
         tail -= channel.latency;
       }

@@ -9,7 +9,9 @@
 //             for tails. Only the 256 ops of the largest costs count.
 //   channels  The maximum over the channels of the time for the items sent between groups, one
 //             after another. Broadcast channels are left out.
-//   devices   A group must fit on a device together with all groups that must be there.
+//   devices   A group must fit on a device together with all groups that must be there, and with
+//   the
+//             transfers between groups that occupy the device.
 //
 // Only groups with one device left have a known device. The bounds are valid in every semantics and
 // with every issue order. To save time, a chain of ops of one group, each awaiting only the one
@@ -111,6 +113,7 @@ class PartialBound {
   std::vector<Job> jobs_;
   std::vector<std::vector<Job>> fixed_;         // [num_devices]
   std::vector<std::vector<Job>> channel_jobs_;  // [num_channels]
+  std::vector<std::vector<Job>> occupying_;     // [num_devices] transfers
   DeviceMasks masks_;
 };
 

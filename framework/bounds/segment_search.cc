@@ -29,7 +29,8 @@ class Segment {
         stop_(stop),
         num_devices_(graph.num_devices()),
         num_ops_(static_cast<int>(ops.size())),
-        channels_(cluster_) {
+        channels_(cluster_),
+        extra_channels_(cluster_) {
     std::unordered_map<int, int> op_of, group_of;
     begin_.push_back(0);
     for (int i = 0; i < num_ops_; ++i) {
@@ -55,6 +56,18 @@ class Segment {
         if (from != op_of.end()) edges_.push_back({from->second, edge.table});
       });
       begin_.push_back(static_cast<int>(edges_.size()));
+    }
+    for (int k = 0; k < cluster_.num_channels(); ++k) {
+      occupies_ = occupies_ || cluster_.channel(k).occupies != Occupies::kNone;
+    }
+    sends_.resize(occupies_ ? num_groups() : 0);
+    for (int i = 1; i < num_ops_ && occupies_; ++i) {
+      for (int e = begin_[i]; e < begin_[i + 1]; ++e) {
+        const int from = group_[edges_[e].op], to = group_[i];
+        if (from == to || graph.bytes(edges_[e].table) < 0) continue;
+        sends_[from].push_back({e, i});
+        sends_[to].push_back({e, i});
+      }
     }
     order_.resize(num_groups());
     std::iota(order_.begin(), order_.end(), 0);
@@ -170,8 +183,10 @@ class Segment {
         value = std::max(value, least);
       }
       if (changed) continue;
+      value = std::max(value, Channels(masks));
       for (int d = 0; d < num_devices_; ++d) {
-        jobs_.clear();
+        const auto transfers = channels_.occupying(d);
+        jobs_.assign(transfers.begin(), transfers.end());
         for (int g : order_) {
           if (masks[g] == std::uint64_t{1} << d) AddJobs(g, d, jobs_);
         }
@@ -179,13 +194,12 @@ class Segment {
         fixed_[d] = jobs_;
         if (jobs_.size() > 1) value = std::max(value, OneMachineBound(jobs_, slots(d)));
       }
-      value = std::max(value, Channels(masks));
       if (value > target) return false;
       for (int g : order_) {
         if (std::has_single_bit(masks[g]) || weight_[g] == 0) continue;
         for (std::uint64_t rest = masks[g]; rest; rest &= rest - 1) {
           const int d = std::countr_zero(rest);
-          if (!Excluded(g, d, target)) continue;
+          if (!Excluded(masks, g, d, target)) continue;
           masks[g] &= ~(std::uint64_t{1} << d);
           changed = true;
         }
@@ -194,6 +208,11 @@ class Segment {
     }
     return true;
   }
+
+  // An edge between two groups, and the op at its end.
+  struct Send {
+    int edge, reader;
+  };
 
   struct Load {
     Nanos head = 0, work = 0, tail = 0;  // the largest head, all work, the largest tail
@@ -218,10 +237,32 @@ class Segment {
     }
   }
 
+  // Adds the transfers that occupy a device if a group is there, beyond those of all other groups.
+  void AddTransfers(const DeviceMasks& masks, int group, int device, std::vector<Job>& jobs) {
+    extra_.clear();
+    for (const Send& send : sends_[group]) {
+      const int maker = edges_[send.edge].op;
+      const bool is_maker = group_[maker] == group;
+      const std::uint64_t other = masks[group_[is_maker ? send.reader : maker]];
+      if (!std::has_single_bit(other) || other == std::uint64_t{1} << device) continue;
+      const int from = is_maker ? device : std::countr_zero(other);
+      const int to = is_maker ? std::countr_zero(other) : device;
+      const SentItem item = ItemOf(send.edge, send.reader, from, to);
+      if (!is_maker && std::ranges::binary_search(sent_, item, SentItem::ComesBefore)) continue;
+      extra_.push_back(item);
+    }
+    if (extra_.empty()) return;
+    effort_ += 10 * std::ssize(extra_);
+    extra_channels_(extra_);
+    const auto transfers = extra_channels_.occupying(device);
+    jobs.insert(jobs.end(), transfers.begin(), transfers.end());
+  }
+
   // Returns whether a group cannot be on a device together with the groups that must be there.
-  bool Excluded(int group, int device, Nanos target) {
+  bool Excluded(const DeviceMasks& masks, int group, int device, Nanos target) {
     jobs_.clear();
     AddJobs(group, device, jobs_);
+    if (occupies_) AddTransfers(masks, group, device, jobs_);
     const Load own = LoadOf(jobs_), &others = load_[device];
     if (std::max(own.head, others.head) + own.work + others.work +
             std::max(own.tail, others.tail) <=
@@ -231,6 +272,17 @@ class Segment {
     jobs_.insert(jobs_.end(), fixed_[device].begin(), fixed_[device].end());
     effort_ += 10 * std::ssize(jobs_);
     return jobs_.size() > 1 && OneMachineBound(jobs_, slots(device)) > target;
+  }
+
+  SentItem ItemOf(int edge, int reader, int from, int to) const {
+    const int maker = edges_[edge].op;
+    return {.maker = maker,
+            .from = from,
+            .to = to,
+            .bytes = graph_.bytes(edges_[edge].table),
+            .head = finish_[size_t(maker) * num_devices_ + from],
+            .tail = cost_[size_t(reader) * num_devices_ + to] +
+                    tail_[size_t(reader) * num_devices_ + to]};
   }
 
   Nanos Channels(const DeviceMasks& masks) {
@@ -244,12 +296,7 @@ class Segment {
         if (bytes < 0 || !std::has_single_bit(masks[group_[op]])) continue;
         const int from = std::countr_zero(masks[group_[op]]);
         if (from == to) continue;
-        sent_.push_back({.maker = op,
-                         .from = from,
-                         .to = to,
-                         .bytes = bytes,
-                         .head = at(finish_, op, from),
-                         .tail = at(cost_, i, to) + at(tail_, i, to)});
+        sent_.push_back(ItemOf(e, i, from, to));
       }
     }
     return channels_(sent_);
@@ -273,8 +320,11 @@ class Segment {
   std::vector<Job> jobs_;
   std::vector<std::vector<Job>> fixed_;  // [num_devices] of groups that must be there
   std::vector<Load> load_;               // [num_devices] of these groups
-  std::vector<SentItem> sent_;
-  ChannelBound channels_;
+  bool occupies_ = false;                // some channel occupies devices
+  std::vector<std::vector<Send>>
+      sends_;  // [num_groups] into and out of each; empty without occupies_
+  std::vector<SentItem> sent_, extra_;
+  ChannelBound channels_, extra_channels_;
 };
 
 }  // namespace

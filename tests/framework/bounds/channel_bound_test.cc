@@ -43,6 +43,31 @@ TEST_CASE("of one maker's items to a device only the largest counts") {
   CHECK(bound(sent) == 10 + 70 + 3 + 5);
 }
 
+TEST_CASE("transfers occupy the devices that their channels name") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1", "d2"}) b.Device(name);
+  const int push = b.Channel("push", 3, kGigabytePerSecond);
+  const int pull = b.Channel("pull", 0, kGigabytePerSecond);
+  b.channel(push).occupies = Occupies::kSource;
+  b.channel(pull).occupies = Occupies::kDestination;
+  b.Route(0, 2, {push, pull});
+  b.Op("op", {1, kMaxNanos, kMaxNanos});
+  const auto problem = b.Build();
+  ChannelBound bound(problem->cluster());
+  std::vector<SentItem> sent = {{0, 0, 2, 20, 10, 7}};
+  CHECK(bound(sent) == 0);
+  const auto only = [&](int device, Nanos head, Nanos tail) {
+    const auto jobs = bound.occupying(device);
+    REQUIRE(jobs.size() == 1);
+    CHECK(jobs[0].head == head);
+    CHECK(jobs[0].time == 20);
+    CHECK(jobs[0].tail == tail);
+  };
+  only(0, 10, 3 + 20 + 7);
+  only(2, 10 + 20 + 3, 7);
+  CHECK(bound.occupying(1).empty());
+}
+
 TEST_CASE("a broadcast channel counts nothing") {
   const auto problem = TwoHops(true);
   ChannelBound bound(problem->cluster());

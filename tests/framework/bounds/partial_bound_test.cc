@@ -94,6 +94,28 @@ TEST_CASE("channels: what crosses, each tensor once to a device") {
   CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 2, 2}) == 1 + 2 * 100 + 1 + 1);
 }
 
+TEST_CASE("devices: transfers that occupy them, beside their ops") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1"}) b.Device(name);
+  const int copy = b.Channel("copy", 1, kGigabytePerSecond);
+  b.Route(0, 1, {copy});
+  b.Route(1, 0, {copy});
+  const int a = b.Op("a", {1}, {}, 100);
+  b.Op("x", {1}, {a});
+  b.Op("w", {50});
+  const std::vector<std::uint64_t> masks{1, 2, 1};
+  // The path: 1 + (100 + 1) + 1.
+  for (const Occupies occupies : {Occupies::kNone, Occupies::kDestination}) {
+    b.channel(copy).occupies = occupies;
+    CHECK(PartialBound(*b.Build())(masks) == 103);
+  }
+  // d0: 1 + 100 + 50.
+  for (const Occupies occupies : {Occupies::kSource, Occupies::kBoth}) {
+    b.channel(copy).occupies = occupies;
+    CHECK(PartialBound(*b.Build())(masks) == 151);
+  }
+}
+
 TEST_CASE("channels: one transfer that serves every destination counts nothing") {
   ProblemBuilder b;
   for (int d = 0; d < 2; ++d) b.Device("d" + std::to_string(d));
