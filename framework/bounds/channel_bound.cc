@@ -27,7 +27,7 @@ Nanos ChannelBound::operator()(std::vector<SentItem>& sent) {
       tail -= wire;
       if (!channel.broadcast) {
         const Job job{head, wire, tail};
-        jobs_[k].push_back(job);
+        jobs_[k].push_back({head, wire + channel.gap, tail - channel.gap});
         if (OccupiesSource(channel.occupies)) occupying_[item.from].push_back(job);
         if (OccupiesDestination(channel.occupies)) occupying_[item.to].push_back(job);
       }

@@ -1,6 +1,10 @@
 #include "framework/bounds/delay_graph.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace emplace {
 
@@ -21,11 +25,33 @@ DelayGraph::DelayGraph(const Problem& problem)
   cost_.reserve(size_t(n) * num_devices_);
   begin_.push_back(0);
   added_.resize(n);
-  // Table 0, for two ops of one group.
-  delays_.assign(size_t(num_devices_) * num_devices_, kMaxNanos);
-  for (int d = 0; d < num_devices_; ++d) delays_[d * num_devices_ + d] = 0;
-  bytes_.push_back(-1);
-  std::unordered_map<std::int64_t, int> table_of;  // by bytes
+  std::vector<Nanos> gap_on_path;  // [num_devices]
+  for (int d = 0; d < num_devices_; ++d) {
+    gap_.push_back(cluster.kind_of(d).gap);
+    gap_on_path.push_back(cluster.device(d).slots == 1 ? gap_[d] : 0);
+  }
+  const auto has_gap = [&](int op) {
+    for (int d = 0; d < num_devices_; ++d) {
+      if (gap_on_path[d] > 0 && cost(op)[d] == 0) return false;
+    }
+    return std::ranges::any_of(gap_on_path, [](Nanos gap) { return gap > 0; });
+  };
+  // By bytes, -1 for two ops of one group, and by whether there are gaps after the first op.
+  std::map<std::pair<std::int64_t, bool>, int> table_of;
+  const auto find_table = [&](std::int64_t bytes, bool gaps) {
+    const auto [known, fresh] =
+        table_of.try_emplace({bytes, gaps}, static_cast<int>(bytes_.size()));
+    if (!fresh) return known->second;
+    bytes_.push_back(bytes);
+    for (int s = 0; s < num_devices_; ++s) {
+      for (int d = 0; d < num_devices_; ++d) {
+        const Nanos apart = bytes < 0 ? kMaxNanos : cluster.TransferTime(s, d, bytes);
+        delays_.push_back(s != d ? apart : gaps ? gap_on_path[d] : 0);
+      }
+    }
+    return known->second;
+  };
+  find_table(-1, false);  // table 0
   std::vector<std::int64_t> bytes_from(n, 0);
   for (int v : graph.topological_order()) {
     const int group = problem.grouping().group_of(v);
@@ -39,19 +65,8 @@ DelayGraph::DelayGraph(const Problem& problem)
       if (u >= 0) bytes_from[u] = std::max(bytes_from[u], graph.tensor(t).bytes);
     }
     for (int u : graph.predecessors(v)) {
-      int table = 0;
-      if (problem.grouping().group_of(u) != group) {
-        const auto [known, fresh] =
-            table_of.try_emplace(bytes_from[u], static_cast<int>(bytes_.size()));
-        table = known->second;
-        if (fresh) bytes_.push_back(bytes_from[u]);
-        for (int s = 0; fresh && s < num_devices_; ++s) {
-          for (int d = 0; d < num_devices_; ++d) {
-            delays_.push_back(cluster.TransferTime(s, d, bytes_from[u]));
-          }
-        }
-      }
-      edges_.push_back({place[u], table});
+      const bool together = problem.grouping().group_of(u) == group;
+      edges_.push_back({place[u], find_table(together ? -1 : bytes_from[u], has_gap(place[u]))});
     }
     begin_.push_back(static_cast<int>(edges_.size()));
   }

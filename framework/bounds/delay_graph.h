@@ -5,9 +5,9 @@
 // after the finish of u. This holds in every schedule of every placement, in every semantics and
 // with every issue order. There are two kinds of edges:
 //
-//   of the graph  v awaits an item of u: W[s, s] = 0, and W[s, d] = T(s, d, bytes) of the largest
-//                 such item, the time of a transfer on idle channels (Cluster::TransferTime);
-//                 kMaxNanos if u and v share a group and s != d
+//   of the graph  v awaits an item of u: W[s, s] = the gap after u if s has one slot, else 0, and
+//                 W[s, d] = T(s, d, bytes) of the largest such item, the time of a transfer on idle
+//                 channels (Cluster::TransferTime); kMaxNanos if u and v share a group and s != d
 //   added         a proven lower bound on the time of the ops between u and v (segments.h)
 //
 // Ops are numbered by their positions in the graph's topological order, so every edge leads from a
@@ -115,6 +115,8 @@ class DelayGraph {
   std::span<const Nanos> cost(int op) const {
     return {&cost_[size_t(op) * num_devices_], size_t(num_devices_)};
   }
+  /// Returns the time for which a slot of a device is busy after an op. [ns]
+  Nanos gap(int op, int device) const { return cost(op)[device] > 0 ? gap_[device] : 0; }
   /// [num_devices, num_devices] by the source's and the target's device; kMaxNanos: never. [ns]
   std::span<const Nanos> delays(int table) const {
     const size_t size = size_t(num_devices_) * num_devices_;
@@ -143,6 +145,7 @@ class DelayGraph {
   int num_devices_ = 0;
   std::vector<int> group_;   // [num_ops]
   std::vector<Nanos> cost_;  // [num_ops, num_devices]
+  std::vector<Nanos> gap_;   // [num_devices]
   std::vector<int> begin_;   // [num_ops + 1]
   std::vector<Edge> edges_;
   std::vector<std::vector<Edge>> added_;  // [num_ops]

@@ -18,8 +18,14 @@ namespace emplace {
 struct Job {
   Nanos head = 0;  ///< earliest start [ns]
   Nanos time = 0;  ///< on the machine [ns]
-  Nanos tail = 0;  ///< least time from its finish to the end of the schedule [ns]
+  /// Least time from its finish to the end of the schedule; below 0 if it may end later. [ns]
+  Nanos tail = 0;
 };
+
+/// Returns an op as a job. @param gap  time for which its slot stays busy after it [ns]
+inline Job JobOf(Nanos finish, Nanos cost, Nanos gap, Nanos tail) {
+  return {finish - cost, cost + gap, tail - gap};
+}
 
 /// The set of all jobs with at least this head and this tail.
 struct JobSet {

@@ -32,6 +32,8 @@ void PartialBound::SetNodes(const DelayGraph& graph) {
     graph.visit_edges_into(op, [&](const DelayGraph::Edge& edge) { ++num_readers[edge.op]; });
   }
   std::vector<int> node_of(num_ops);
+  // The next op of a chain waits for the gap if the device has no other slot.
+  const auto between = [&](int d) { return problem_.cluster().device(d).slots == 1 ? 1 : 0; };
   begin_.push_back(0);
   for (int op = 0; op < num_ops; ++op) {
     const auto edges = graph.edges_into(op);
@@ -41,8 +43,9 @@ void PartialBound::SetNodes(const DelayGraph& graph) {
     if (follows) {
       const int node = node_of[op] = node_of[edges[0].op];
       for (int d = 0; d < n; ++d) {
-        Nanos& cost = cost_[size_t(node) * n + d];
-        cost = std::min(kMaxNanos, cost + graph.cost(op)[d]);
+        const size_t at = size_t(node) * n + d;
+        cost_[at] = std::min(kMaxNanos, cost_[at] + between(d) * gap_[at] + graph.cost(op)[d]);
+        gap_[at] = graph.gap(op, d);
       }
       continue;
     }
@@ -50,6 +53,7 @@ void PartialBound::SetNodes(const DelayGraph& graph) {
     members_[graph.group(op)].push_back(node_of[op]);
     group_.push_back(graph.group(op));
     cost_.insert(cost_.end(), graph.cost(op).begin(), graph.cost(op).end());
+    for (int d = 0; d < n; ++d) gap_.push_back(graph.gap(op, d));
     graph.visit_edges_into(op, [&](const DelayGraph::Edge& edge) {
       edges_.push_back({node_of[edge.op], edge.table});
     });
@@ -279,7 +283,7 @@ Nanos PartialBound::Paths(DeviceMasks& masks, Nanos target, bool& changed) {
 void PartialBound::AddJobs(int group, int device, std::vector<Job>& jobs) const {
   for (int i : members_[group]) {
     const size_t at = size_t(i) * num_devices_ + device;
-    if (cost_[at] > 0) jobs.push_back({finish_[at] - cost_[at], cost_[at], tail_[at]});
+    if (cost_[at] > 0) jobs.push_back(JobOf(finish_[at], cost_[at], gap_[at], tail_[at]));
   }
 }
 
@@ -339,7 +343,7 @@ Nanos PartialBound::Channels(const DeviceMasks& masks) {
         tail -= wire;
         if (!channel.broadcast) {
           const Job job{head, wire, tail};
-          channel_jobs_[k].push_back(job);
+          channel_jobs_[k].push_back({head, wire + channel.gap, tail - channel.gap});
           if (OccupiesSource(channel.occupies)) occupying_[from].push_back(job);
           if (OccupiesDestination(channel.occupies)) occupying_[d].push_back(job);
         }

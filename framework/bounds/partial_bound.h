@@ -97,6 +97,7 @@ class PartialBound {
   // A node is a chain of ops of one group. Nodes are in topological order.
   std::vector<int> group_;                 // [num_nodes]
   std::vector<Nanos> cost_;                // [num_nodes, num_devices]
+  std::vector<Nanos> gap_;                 // [num_nodes, num_devices] after the last op of each
   std::vector<int> begin_;                 // [num_nodes + 1] into edges_
   std::vector<Edge> edges_;                // into each node
   std::vector<int> num_out_;               // [num_nodes] edges out of each

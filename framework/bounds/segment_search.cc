@@ -57,6 +57,7 @@ class Segment {
       });
       begin_.push_back(static_cast<int>(edges_.size()));
     }
+    for (int d = 0; d < num_devices_; ++d) gap_.push_back(cluster_.kind_of(d).gap);
     for (int k = 0; k < cluster_.num_channels(); ++k) {
       occupies_ = occupies_ || cluster_.channel(k).occupies != Occupies::kNone;
     }
@@ -232,8 +233,9 @@ class Segment {
 
   void AddJobs(int group, int device, std::vector<Job>& jobs) {
     for (int op : members_[group]) {
-      const Nanos time = at(cost_, op, device);
-      if (time > 0) jobs.push_back({at(finish_, op, device) - time, time, at(tail_, op, device)});
+      const Nanos cost = at(cost_, op, device);
+      if (cost == 0) continue;
+      jobs.push_back(JobOf(at(finish_, op, device), cost, gap_[device], at(tail_, op, device)));
     }
   }
 
@@ -309,6 +311,7 @@ class Segment {
   int num_devices_, num_ops_;
   std::vector<int> group_;                 // [num_ops]
   std::vector<Nanos> cost_;                // [num_ops, num_devices]
+  std::vector<Nanos> gap_;                 // [num_devices]
   std::vector<int> begin_;                 // [num_ops + 1] into edges_
   std::vector<DelayGraph::Edge> edges_;    // into each op, from local ops
   DeviceMasks allowed_;                    // [num_groups]

@@ -163,7 +163,7 @@ class SegmentFinder {
     for (int d = 0; d < num_devices_; ++d) {
       Nanos sum = 0;
       for (size_t i = 1; i + 1 < ops_.size(); ++i) {
-        sum = std::min(kMaxNanos, sum + graph_.cost(ops_[i])[d]);
+        sum = std::min(kMaxNanos, sum + graph_.cost(ops_[i])[d] + graph_.gap(ops_[i], d));
       }
       least = std::min(least, sum);
     }

@@ -15,6 +15,8 @@ WindowBounds::WindowBounds(const DelayGraph& graph)
       least_head_(graph.num_ops()),
       least_tail_(graph.num_ops()) {
   for (int op = 0; op < graph.num_ops(); ++op) ops_[graph.group(op)].push_back(op);
+  const Cluster& cluster = graph.problem().cluster();
+  for (int d = 0; d < num_devices_; ++d) most_gap_ = std::max(most_gap_, cluster.kind_of(d).gap);
 }
 
 Nanos WindowBounds::Bound(DeviceMasks& masks, Nanos target, WindowParts parts) {
@@ -72,7 +74,8 @@ Nanos WindowBounds::Devices(const DeviceMasks& masks) {
 
 void WindowBounds::AddJob(int op, int device) {
   const Nanos cost = graph_.cost(op)[device];
-  if (cost > 0) jobs_.push_back({finish(op, device) - cost, cost, tail(op, device)});
+  if (cost == 0) return;
+  jobs_.push_back(JobOf(finish(op, device), cost, graph_.gap(op, device), tail(op, device)));
 }
 
 Nanos WindowBounds::Work(const DeviceMasks& masks) {
@@ -95,8 +98,9 @@ Nanos WindowBounds::Work(const DeviceMasks& masks) {
       tail = std::min(tail, least_tail_[op]);
     }
     const WorkBound work = BoundWork(graph_.problem().cluster(), CostsOfGroups(masks, set));
-    if (head + work.time + tail <= bound) break;
-    bound = head + work.time + tail;
+    const Nanos time = work.time - most_gap_;  // the last gap of a device may be beyond the end
+    if (head + time + tail <= bound) break;
+    bound = head + time + tail;
     set = CriticalSet(masks, work.price);
   }
   return bound;
@@ -116,7 +120,7 @@ std::vector<Nanos> WindowBounds::CostsOfGroups(const DeviceMasks& masks,
     }
     for (int d = 0; d < num_devices_; ++d) {
       Nanos& sum = costs[size_t(row) * num_devices_ + d];
-      sum = std::min(kMaxNanos, sum + graph_.cost(op)[d]);
+      sum = std::min(kMaxNanos, sum + graph_.cost(op)[d] + graph_.gap(op, d));
     }
   }
   return costs;
@@ -130,7 +134,8 @@ std::vector<int> WindowBounds::CriticalSet(const DeviceMasks& masks,
     double least = kMaxNanos;
     for (std::uint64_t rest = masks[graph_.group(op)]; rest; rest &= rest - 1) {
       const int d = std::countr_zero(rest);
-      least = std::min(least, price[d] * static_cast<double>(graph_.cost(op)[d]));
+      const Nanos busy = graph_.cost(op)[d] + graph_.gap(op, d);
+      least = std::min(least, price[d] * static_cast<double>(busy));
     }
     jobs_.push_back({least_head_[op], static_cast<Nanos>(least), least_tail_[op]});
   }

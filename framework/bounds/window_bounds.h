@@ -14,6 +14,8 @@
 //            problem in which the time of an op is its cost at the prices of the set before. The
 //            bound holds for any set.
 //
+// An op keeps its slot busy for the gap after it.
+//
 // For a step of at most T, groups lose the devices on which paths or groups exceed T, and fewer
 // devices raise all bounds. If a bound exceeds T, no step takes T. So the bounds prove values
 // larger than themselves (destructive bounds: R. Klein, A. Scholl, Computing lower bounds by
@@ -60,6 +62,7 @@ class WindowBounds {
 
   const DelayGraph& graph_;
   int num_devices_;
+  Nanos most_gap_ = 0;                          // of a device
   std::vector<std::vector<int>> ops_;           // [num_groups]
   std::vector<Nanos> finish_, tail_;            // [num_ops, num_devices]
   std::vector<Nanos> least_head_, least_tail_;  // [num_ops]

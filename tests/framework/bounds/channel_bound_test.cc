@@ -43,6 +43,18 @@ TEST_CASE("of one maker's items to a device only the largest counts") {
   CHECK(bound(sent) == 10 + 70 + 3 + 5);
 }
 
+TEST_CASE("a channel waits for the gap between items") {
+  ProblemBuilder b;
+  for (const char* name : {"d0", "d1"}) b.Device(name);
+  b.Route(0, 1, {b.Channel("channel", 1, kGigabytePerSecond, 5)});
+  b.Op("op", {1, kMaxNanos});
+  const auto problem = b.Build();
+  ChannelBound bound(problem->cluster());
+  // 20 and 40 with a gap between, then the least of 1 + 50 and 1 + 7.
+  std::vector<SentItem> sent = {{0, 0, 1, 20, 10, 50}, {1, 0, 1, 40, 10, 7}};
+  CHECK(bound(sent) == 10 + 20 + 5 + 40 + 1 + 7);
+}
+
 TEST_CASE("transfers occupy the devices that their channels name") {
   ProblemBuilder b;
   for (const char* name : {"d0", "d1", "d2"}) b.Device(name);

@@ -33,6 +33,28 @@ TEST_CASE("delays are transfers of the largest item; within a group there are no
   CHECK(graph.delays(own)[1] == kMaxNanos);
 }
 
+TEST_CASE("on a device with one slot an op waits for the gap after another that takes time") {
+  ProblemBuilder b;
+  const int d0 = b.Device("d0"), d1 = b.Device("d1", kUnlimitedMemory, 2);
+  b.AllToAll(1, kGigabytePerSecond);
+  b.kind(d0).gap = 3;
+  b.kind(d1).gap = 4;
+  const int a = b.Op("a", {10, 10}, {}, 6);
+  const int none = b.Op("none", {0, 0}, {a}, 6);
+  b.Op("x", {5, 5}, {none});
+  const auto problem = b.Build(Grouping(std::vector<int>{0, 1, 1}));
+  const DelayGraph graph(*problem);
+  const auto after = [&](int op) {
+    const auto delays = graph.delays(graph.edges_into(op)[0].table);
+    return std::vector<Nanos>(delays.begin(), delays.end());
+  };
+  CHECK(after(1) == std::vector<Nanos>{3, 7, 7, 0});
+  CHECK(after(2) == std::vector<Nanos>{0, kMaxNanos, kMaxNanos, 0});
+  CHECK(graph.gap(0, 0) == 3);
+  CHECK(graph.gap(0, 1) == 4);
+  CHECK(graph.gap(1, 0) == 0);
+}
+
 TEST_CASE("paths to and from each op, by device and within masks") {
   ProblemBuilder b = Gpus(2);
   const int a = b.Op("a", {10, 20}, {}, 6);

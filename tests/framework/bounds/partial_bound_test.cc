@@ -94,6 +94,20 @@ TEST_CASE("channels: what crosses, each tensor once to a device") {
   CHECK(bound(std::vector<std::uint64_t>{1, 1, 2, 2, 2}) == 1 + 2 * 100 + 1 + 1);
 }
 
+TEST_CASE("devices: gaps after ops, also within a chain, but not at the end") {
+  ProblemBuilder b = Gpus(2);
+  for (int d = 0; d < 2; ++d) b.kind(d).gap = 3;
+  const int a = b.Op("a", {10});
+  const int none = b.Op("none", {0}, {a});
+  b.Op("c", {10}, {none});
+  b.Op("w", {50});
+  const auto problem = b.Build(Grouping(std::vector<int>{0, 0, 0, 1}));
+  PartialBound bound(*problem);
+  CHECK(bound(std::vector<std::uint64_t>{1, 2}) == 50);
+  CHECK(bound(std::vector<std::uint64_t>{1, 1}) == 10 + 3 + 10 + 3 + 50);
+  CHECK(PartialBound(*problem).OfPlacement({{0, 0}}) == 76);
+}
+
 TEST_CASE("devices: transfers that occupy them, beside their ops") {
   ProblemBuilder b;
   for (const char* name : {"d0", "d1"}) b.Device(name);

@@ -42,6 +42,19 @@ TEST_CASE("windows: work between heads and tails") {
   CHECK(BoundByWindows(graph, 0) == 55);
 }
 
+TEST_CASE("windows: gaps after ops, but not after the last one of a device") {
+  ProblemBuilder b = Gpus(2, 0);
+  for (int d = 0; d < 2; ++d) b.kind(d).gap = 3;
+  for (int i = 0; i < 4; ++i) b.Op("op" + std::to_string(i), {20});
+  const auto problem = b.Build();
+  const DelayGraph graph(*problem);
+  WindowBounds windows(graph);
+  DeviceMasks masks = AllowedDevices(*problem);
+  CHECK(windows.Bound(masks, kMaxNanos, WindowParts::kWork) == 2 * 23 - 3);
+  masks = {1, 1, 1, 2};
+  CHECK(windows.Bound(masks, kMaxNanos, WindowParts::kDevices) == 3 * 23 - 3);
+}
+
 TEST_CASE("windows: a target takes devices away and so proves more") {
   ProblemBuilder b = Gpus(2, 0);
   for (int i = 0; i < 3; ++i) b.Op("op" + std::to_string(i), {20, 50});
