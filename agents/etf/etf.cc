@@ -182,7 +182,7 @@ class EtfScheduler {
   std::optional<std::pair<Nanos, int>> FirstOn(int device) {
     auto& [later, at_once] = queues_[device];
     const Nanos available = schedule_.Available(device);
-    // Sorts the first entries anew, until one is valid and belongs on top of its queue.
+    // Sorts the first entries again, until one is valid and belongs on top of its queue.
     const auto settle = [&](auto& queue, const auto& belongs) {
       while (!queue.empty()) {
         const bool current = IsCurrent(queue.top());

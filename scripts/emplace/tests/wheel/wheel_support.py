@@ -39,7 +39,7 @@ class TestCase(unittest.TestCase):
     def started(self, arguments: list[str], **options: Any) -> subprocess.Popen[str]:
         """Starts a process that ctrl-C ends, as at a terminal. It does not outlive the test.
 
-        Whoever runs the tests in the background ignores the signal, and children inherit that.
+        Programs in the background ignore the signal, and their children inherit that.
         """
         process = subprocess.Popen(arguments, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                                    **options)
