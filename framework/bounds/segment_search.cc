@@ -321,11 +321,10 @@ class Segment {
   std::int64_t most_nodes_ = 0, nodes_ = 0, effort_ = 0;
   std::vector<Nanos> finish_, tail_;  // [num_ops, num_devices] of the current node
   std::vector<Job> jobs_;
-  std::vector<std::vector<Job>> fixed_;  // [num_devices] of groups that must be there
-  std::vector<Load> load_;               // [num_devices] of these groups
-  bool occupies_ = false;                // some channel occupies devices
-  std::vector<std::vector<Send>>
-      sends_;  // [num_groups] into and out of each; empty without occupies_
+  std::vector<std::vector<Job>> fixed_;   // [num_devices] of groups that must be there
+  std::vector<Load> load_;                // [num_devices] of these groups
+  bool occupies_ = false;                 // some channel occupies devices
+  std::vector<std::vector<Send>> sends_;  // [num_groups] into and out of each, if occupies_
   std::vector<SentItem> sent_, extra_;
   ChannelBound channels_, extra_channels_;
 };
