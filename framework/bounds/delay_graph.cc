@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <utility>
-#include <vector>
 
 namespace emplace {
 

@@ -5,9 +5,10 @@
 // after the finish of u. This holds in every schedule of every placement, in every semantics and
 // with every issue order. There are two kinds of edges:
 //
-//   of the graph  v awaits an item of u: W[s, s] = the gap after u if s has one slot, else 0, and
-//                 W[s, d] = T(s, d, bytes) of the largest such item, the time of a transfer on idle
-//                 channels (Cluster::TransferTime); kMaxNanos if u and v share a group and s != d
+//   of the graph  v awaits an item of u: W[s, d] = T(s, d, bytes) of the largest such item, the
+//                 time of a transfer on idle channels (Cluster::TransferTime); kMaxNanos if u and v
+//                 share a group and s != d. W[s, s] = the gap of s if s has one slot and u takes
+//                 time on every such device with gaps, else 0
 //   added         a proven lower bound on the time of the ops between u and v (segments.h)
 //
 // Ops are numbered by their positions in the graph's topological order, so every edge leads from a

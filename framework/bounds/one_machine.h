@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "framework/base/time.h"
-#include "framework/cluster/cluster.h"
 
 namespace emplace {
 
@@ -66,43 +63,5 @@ Nanos KeepFitting(std::uint64_t& mask, Nanos target, bool& changed, const TimeOn
   }
   return least;
 }
-
-/// An item that an op makes on one device and another op awaits on another device.
-struct SentItem {
-  int maker;           ///< items with equal maker and destination count once
-  int from, to;        ///< two distinct devices
-  std::int64_t bytes;  ///< [B]
-  Nanos head;          ///< earliest time at which it is made [ns]
-  Nanos tail;          ///< least time from its arrival to the end of the step [ns]
-
-  /// Orders items by maker and destination.
-  static bool ComesBefore(const SentItem& a, const SentItem& b) {
-    return std::pair(a.maker, a.to) < std::pair(b.maker, b.to);
-  }
-};
-
-/// A lower bound on the time that channels need for the items sent over them. A channel sends one
-/// item at a time; each has a head before it and a tail after it.
-class ChannelBound {
- public:
-  /// @param cluster  outlives this
-  explicit ChannelBound(const Cluster& cluster);
-
-  /// Returns the largest bound over the channels with at least two items; 0 if there is none. Of
-  /// several items from one maker to one device only the largest counts; of equally large items,
-  /// that with the longest tail. Broadcast channels are left out, as items may share a transfer
-  /// there.
-  /// @param sent  is reordered
-  Nanos operator()(std::vector<SentItem>& sent);
-
-  /// Returns the transfers of the last call that occupy a slot of a device. Those over broadcast
-  /// channels are left out.
-  std::span<const Job> occupying(int device) const { return occupying_[device]; }
-
- private:
-  const Cluster& cluster_;
-  std::vector<std::vector<Job>> jobs_;       // [num_channels]
-  std::vector<std::vector<Job>> occupying_;  // [num_devices]
-};
 
 }  // namespace emplace

@@ -15,8 +15,7 @@ PartialBound::PartialBound(const Problem& problem)
       num_devices_(problem.num_devices()),
       members_(problem.num_groups()),
       fixed_(problem.num_devices()),
-      channel_jobs_(problem.cluster().num_channels()),
-      occupying_(problem.num_devices()) {
+      transfers_(problem.cluster()) {
   DelayGraph graph(problem);
   AddQuickSegments(graph);
   SetNodes(graph);
@@ -288,7 +287,10 @@ void PartialBound::AddJobs(int group, int device, std::vector<Job>& jobs) const 
 }
 
 Nanos PartialBound::Devices(DeviceMasks& masks, Nanos target, bool& changed) {
-  fixed_ = occupying_;
+  for (int d = 0; d < num_devices_; ++d) {
+    const auto transfers = transfers_.occupying(d);
+    fixed_[d].assign(transfers.begin(), transfers.end());
+  }
   for (int g = 0; g < problem_.num_groups(); ++g) {
     if (!std::has_single_bit(masks[g])) continue;
     const int d = std::countr_zero(masks[g]);
@@ -315,8 +317,7 @@ Nanos PartialBound::Devices(DeviceMasks& masks, Nanos target, bool& changed) {
 Nanos PartialBound::Channels(const DeviceMasks& masks) {
   const Cluster& cluster = problem_.cluster();
   const int n = num_devices_;
-  for (auto& jobs : channel_jobs_) jobs.clear();
-  for (auto& jobs : occupying_) jobs.clear();
+  transfers_.Clear();
   Nanos rest[kMaxDevices];  // cost and tail after the arrival on a device
   for (const Item& item : items_) {
     const std::uint64_t mask = masks[group_[item.node]];
@@ -341,20 +342,13 @@ Nanos PartialBound::Channels(const DeviceMasks& masks) {
         const Channel& channel = cluster.channel(k);
         const Nanos wire = wires_[size_t(item.bytes) * cluster.num_channels() + k];
         tail -= wire;
-        if (!channel.broadcast) {
-          const Job job{head, wire, tail};
-          channel_jobs_[k].push_back({head, wire + channel.gap, tail - channel.gap});
-          if (OccupiesSource(channel.occupies)) occupying_[from].push_back(job);
-          if (OccupiesDestination(channel.occupies)) occupying_[d].push_back(job);
-        }
+        transfers_.Add(k, from, d, {head, wire, tail});
         head += wire + channel.latency;
         tail -= channel.latency;
       }
     }
   }
-  Nanos bound = 0;
-  for (auto& jobs : channel_jobs_) bound = std::max(bound, OneMachineBound(jobs));
-  return bound;
+  return transfers_.Bound();
 }
 
 }  // namespace emplace

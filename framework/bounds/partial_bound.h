@@ -25,6 +25,7 @@
 #include "framework/base/time.h"
 #include "framework/bounds/delay_graph.h"
 #include "framework/bounds/one_machine.h"
+#include "framework/bounds/transfer_jobs.h"
 #include "framework/placement/placement.h"
 #include "framework/search/problem.h"
 
@@ -112,9 +113,8 @@ class PartialBound {
   std::vector<std::vector<Work>> works_;  // [num_devices] ascending by time
   std::vector<Nanos> finish_, tail_;      // [num_nodes, num_devices]
   std::vector<Job> jobs_;
-  std::vector<std::vector<Job>> fixed_;         // [num_devices]
-  std::vector<std::vector<Job>> channel_jobs_;  // [num_channels]
-  std::vector<std::vector<Job>> occupying_;     // [num_devices] transfers
+  std::vector<std::vector<Job>> fixed_;  // [num_devices]
+  TransferJobs transfers_;
   DeviceMasks masks_;
 };
 

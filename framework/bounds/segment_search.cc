@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "framework/bounds/one_machine.h"
+#include "framework/bounds/transfer_jobs.h"
 #include "framework/cluster/cluster.h"
 
 namespace emplace {
@@ -29,8 +30,8 @@ class Segment {
         stop_(stop),
         num_devices_(graph.num_devices()),
         num_ops_(static_cast<int>(ops.size())),
-        channels_(cluster_),
-        extra_channels_(cluster_) {
+        transfers_(cluster_),
+        extra_transfers_(cluster_) {
     std::unordered_map<int, int> op_of, group_of;
     begin_.push_back(0);
     for (int i = 0; i < num_ops_; ++i) {
@@ -186,7 +187,7 @@ class Segment {
       if (changed) continue;
       value = std::max(value, Channels(masks));
       for (int d = 0; d < num_devices_; ++d) {
-        const auto transfers = channels_.occupying(d);
+        const auto transfers = transfers_.occupying(d);
         jobs_.assign(transfers.begin(), transfers.end());
         for (int g : order_) {
           if (masks[g] == std::uint64_t{1} << d) AddJobs(g, d, jobs_);
@@ -255,8 +256,8 @@ class Segment {
     }
     if (extra_.empty()) return;
     effort_ += 10 * std::ssize(extra_);
-    extra_channels_(extra_);
-    const auto transfers = extra_channels_.occupying(device);
+    SetTransfers(cluster_, extra_, extra_transfers_);
+    const auto transfers = extra_transfers_.occupying(device);
     jobs.insert(jobs.end(), transfers.begin(), transfers.end());
   }
 
@@ -301,7 +302,8 @@ class Segment {
         sent_.push_back(ItemOf(e, i, from, to));
       }
     }
-    return channels_(sent_);
+    SetTransfers(cluster_, sent_, transfers_);
+    return transfers_.Bound();
   }
 
   const DelayGraph& graph_;
@@ -326,7 +328,7 @@ class Segment {
   bool occupies_ = false;                 // some channel occupies devices
   std::vector<std::vector<Send>> sends_;  // [num_groups] into and out of each, if occupies_
   std::vector<SentItem> sent_, extra_;
-  ChannelBound channels_, extra_channels_;
+  TransferJobs transfers_, extra_transfers_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 //   devices    The ops of the groups that have no other device must fit on it one after another
 //              (one_machine.h; with several slots they share the time of all slots).
 //   exclusion  They must also fit together with a further group; else that group is excluded.
-//   channels   The items sent over a channel between such groups must fit (ChannelBound). If the
+//   channels   The items sent over a channel between such groups must fit (TransferJobs). If the
 //              channel occupies a device, they must also fit on it together with its ops.
 //
 // A search that ends without a solution proves F > T. A search that finds a solution, or reaches
