@@ -103,7 +103,8 @@ struct SimulatedRun {
   }
 };
 
-TEST_CASE("what a run found is simulated as the run did: results and placement file") {
+TEST_CASE(
+    "the best placement of a run is simulated as in the run, from results and from its file") {
   const std::vector<std::vector<std::string>> runs = {
       {"semantics=queue"},
       {"semantics=queue", "count_gaps=true"},
@@ -141,7 +142,7 @@ TEST_CASE("what a run found is simulated as the run did: results and placement f
   }
 }
 
-TEST_CASE("another question than the run's is answered under a warning that names the difference") {
+TEST_CASE("a warning names each option that differs from the run's") {
   const SimulatedRun run({"semantics=stream", "priority=upward_rank"});
   const auto warned =
       [&](const ProcessResult& result, const std::string& was, const std::string& is) {
@@ -305,7 +306,7 @@ TEST_CASE("contracted groups, or every op by itself") {
                {"--priority given needs --op-by-op"});
 }
 
-TEST_CASE("costs that the run had and that are not there any more") {
+TEST_CASE("a cost file of the run that does not exist any more is named") {
   const SimulatedRun run({"semantics=stream", "graph=bare.json", "costs=./costs.json"});
   const auto move = [&](const char* from, const char* to) {
     std::filesystem::rename(run.folder / from, run.folder / to);
@@ -333,7 +334,7 @@ TEST_CASE("costs that the run had and that are not there any more") {
   }
 }
 
-TEST_CASE("files that have changed since the run") {
+TEST_CASE("a graph that has changed since the run is named") {
   const SimulatedRun run({"semantics=stream"});
   std::string graph = ReadText(run.folder / "g.json");
   size_t at = 0;
